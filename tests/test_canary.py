@@ -143,8 +143,8 @@ def use(settings: Settings) -> None:
         for info in desk.documents():
             desk.erase([info.doc_id])
         for thread in desk.conversations.threads():
-            desk.conversations.purge(thread.thread_id)
-        desk.memories.purge()
+            desk.conversations.erase_thread(thread.thread_id)
+        desk.memories.erase()
         assert readable(settings.data_dir) == []
     assert readable(settings.data_dir) == []
 

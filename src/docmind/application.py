@@ -143,7 +143,7 @@ class DocMind:
                 self._tidy()
             self.settings = UserSettings(settings, Preferences(self._database), vault.keys.vault_id, vault.keys.source)
             if unset:
-                self.settings.drop(unset)
+                self.settings.unset(unset)
             if self.settings.info("network.strict").source == "app":
                 network_guard().hold(self.settings.now.network.strict)
             settings, self._embedder = self._opened_text_model(self.settings.now)
@@ -200,8 +200,8 @@ class DocMind:
         self._purge = Purge(
             settings.data_dir, self._database, self._catalog, self._artifacts, self._services.ingest,
             self._services.index, self.visual, self.memories,
-            Conversing(self.conversations.erase, self.conversations.left_of), self._vault.reserve,
-            Signer(self._vault.keys.keyset.id_key, self._vault.keys.vault_id), self._forget, self.snapshots,
+            Conversing(self.conversations.erase_quotes, self.conversations.left_of), self._vault.reserve,
+            Signer(self._vault.keys.keyset.id_key, self._vault.keys.vault_id), self._drop_caches, self.snapshots,
         )  # fmt: skip
         self._purge.follow()
         self._garbage = GarbageCollection(
@@ -220,12 +220,12 @@ class DocMind:
             rotation.report, rotation.error = before.report, before.error
         return rotation
 
-    def _forget(self) -> None:
+    def _drop_caches(self) -> None:
         """Drop what is kept in memory of documents: questions, passages, pictures, outlines, example questions."""
         self._queries.clear()
-        self._services.pictures.forget()
+        self._services.pictures.drop()
         self.answerer.drop()
-        self.library.forget_outlines()
+        self.library.drop_outlines()
         if (examples := self.__dict__.pop("_examples", None)) is not None:
             examples.close()
 
@@ -301,14 +301,14 @@ class DocMind:
         the bin is not emptied, because a document may have been taken out of it since, and all ages begin again.
         """
         if self._database.was_behind:
-            Ages(self._database, self._vault.clock).forget()
+            Ages(self._database, self._vault.clock).drop()
         with suppress(DiskFullError):  # it is finished at the next start
             for doc_id in self._expired():
                 erasures = Erasures(self._database, self._catalog)
                 erasures.begin(doc_id, ErasurePlan(), erasures.traces_of(doc_id))
             if doomed := self._catalog.doomed():
                 try:
-                    self._artifacts.delete(doomed)
+                    self._artifacts.remove(doomed)
                 except VaultError as error:  # a file is in use, or the disk reports an error: again at the next start
                     log_mistake("docmind.vault", "files of erased documents could not be deleted", error)
                 else:
@@ -638,7 +638,7 @@ class DocMind:
 
         return Bundles(
             self._settings.data_dir, capabilities.version(), self._database, self._catalog, self._artifacts,
-            self.memories, self._embedder, self.library, self.conversations.erase,
+            self.memories, self._embedder, self.library, self.conversations.erase_quotes,
         )  # fmt: skip
 
     @cached_property

@@ -53,7 +53,7 @@ class Services:
             database,
             catalog,
             self.queue,
-            delete=lambda doc_id: self.library.delete([doc_id]),
+            delete=lambda doc_id: self.library.bin([doc_id]),
             rename=lambda doc_id, name: self.library.rename(doc_id, document=name),
         )
         self.text = TextSearch(settings, catalog, nodes, self.index, embedder, queries)

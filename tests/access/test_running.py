@@ -19,10 +19,10 @@ from docmind.access import (
     RunningApp,
     announce,
     find_running,
-    forget_opening_page,
     is_alive,
     open_browser,
     prove,
+    remove_opening_page,
     withdraw,
 )
 from docmind.errors import ConfigError
@@ -92,7 +92,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="cannot be read"):
             work()
     (data / "open.html").symlink_to(precious)
-    forget_opening_page(data)
+    remove_opening_page(data)
     with pytest.raises(FileExistsError):
         open_browser(data, "http://127.0.0.1/")
     assert precious.read_text() == "mine"
@@ -111,7 +111,7 @@ def test_a_file_of_ones_own_with_such_a_name_is_left_alone(tmp_path: Path, text:
     with pytest.raises(FileExistsError, match="not DocMind's"):
         open_browser(tmp_path, "http://127.0.0.1/")
     withdraw(tmp_path, app())
-    forget_opening_page(tmp_path)
+    remove_opening_page(tmp_path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"app.json": text, "open.html": text}
 
 

@@ -162,7 +162,7 @@ class Deleting(Catalog):
     def pages(self, keys: Iterable[tuple[str, int]]) -> dict[tuple[str, int], PageRecord]:
         found = super().pages(keys)
         for doc_id, _ in found:
-            self.delete_document(doc_id)
+            self.erase_document(doc_id)
         return found
 
 

@@ -258,7 +258,7 @@ def test_a_document_of_the_bin_is_asked_as_of_a_snapshot(docmind: DocMind) -> No
     async def session() -> None:
         taken = docmind.snapshots.create("Before spring")
         (doc_id,) = (info.doc_id for info in docmind.documents() if info.document == "herons.pdf")
-        docmind.library.delete([doc_id])
+        docmind.library.bin([doc_id])
         try:
             async with asked(docmind) as client:
                 now = await record(client, "search", question="tall trees")
@@ -272,7 +272,7 @@ def test_a_document_of_the_bin_is_asked_as_of_a_snapshot(docmind: DocMind) -> No
                 await refusal(client, "get_page", document="herons.pdf", page_no=1)
         finally:
             docmind.library.restore([doc_id])
-            docmind.snapshots.delete(taken.snapshot_id)
+            docmind.snapshots.remove(taken.snapshot_id)
 
     run_async(session())
 

@@ -185,7 +185,7 @@ def test_the_client_raises_what_is_not_permitted(server: Server, client: Client)
     secret = client.tokens.new("reader").secret
     reader = connect(server._folder / "data", token=secret)
     with pytest.raises(NotPermittedError):
-        reader.library.delete([client.documents()[0].doc_id])
+        reader.library.bin([client.documents()[0].doc_id])
     assert reader.counts() == client.counts()
     client.tokens.revoke("reader")
 

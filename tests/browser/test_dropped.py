@@ -29,7 +29,7 @@ def _converse(docmind: DocMind) -> None:
         if number < 3:
             docmind.conversations.archive(thread.thread_id)
         elif number == 3:
-            docmind.conversations.delete(thread.thread_id)
+            docmind.conversations.bin(thread.thread_id)
 
 
 def _settings(folder: Path) -> Settings:

@@ -77,20 +77,20 @@ SAME: dict[str, Callable[[Any], Any]] = {
     ),
     "tags": lambda docmind: (docmind.library.tag([herons(docmind)], add=["birds"]), docmind.library.tags()),
     "bin": lambda docmind: (
-        [info.document for info in docmind.library.delete([herons(docmind)])],
+        [info.document for info in docmind.library.bin([herons(docmind)])],
         docmind.documents(),
         docmind.library.restore([docmind.library.find_binned("herons.pdf").doc_id]),
         docmind.counts(),
     ),
     "memories": lambda docmind: (
         docmind.memories.add("The heron year is 2026.").text,
-        docmind.memories.forget(docmind.memories.list("heron year").memories[0].memory_id).text,
+        docmind.memories.remove(docmind.memories.list("heron year").memories[0].memory_id).text,
     ),
     "a conversation": lambda docmind: (
         docmind.conversations.create("Birds", thread_id="birds").title,
         docmind.conversations.ask("Where do herons nest?", thread_id="birds").answer.answer,
         [turn.question for turn in docmind.conversations.view("birds", last=1).turns],
-        docmind.conversations.delete("birds").title,
+        docmind.conversations.bin("birds").title,
     ),
     "jobs": lambda docmind: docmind.queue.uploads("waiting", "paused"),
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),

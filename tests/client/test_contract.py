@@ -61,7 +61,7 @@ def editing(docmind: Any) -> None:
 
 
 def the_bin(docmind: Any) -> None:
-    (gone,) = docmind.library.delete([herons(docmind)])
+    (gone,) = docmind.library.bin([herons(docmind)])
     assert docmind.documents() == ()
     assert docmind.library.binned()[0].doc_id == gone.doc_id
     assert docmind.library.bin_days == 30.0
@@ -87,7 +87,7 @@ def collections(docmind: Any) -> None:
     docmind.library.collect(made.collection_id, [herons(docmind)], leave=True)
     docmind.library.rename_collection(made.collection_id, "Waders")
     assert [one.name for one in docmind.library.collections()] == ["Waders"]
-    docmind.library.delete_collection(made.collection_id)
+    docmind.library.remove_collection(made.collection_id)
     assert not docmind.library.collections()
 
 
@@ -138,10 +138,10 @@ def conversations(docmind: Any) -> None:
     assert len(talk.view(thread.thread_id).turns) == 2
     assert talk.thread(thread.thread_id).title == talk.find_thread("Birds").title
     talk.rename(thread.thread_id, "Waders")
-    talk.delete(thread.thread_id)
+    talk.bin(thread.thread_id)
     assert [one.title for one in talk.threads(deleted=True) if one.thread_id == thread.thread_id] == ["Waders"]
     talk.restore(thread.thread_id)
-    talk.delete(thread.thread_id)
+    talk.bin(thread.thread_id)
     with pytest.raises(NotFoundError):
         talk.run("none")
 
@@ -166,7 +166,7 @@ def memories(docmind: Any) -> None:
     assert docmind.memories.find(made.memory_id).memory_id == made.memory_id
     assert isinstance(docmind.memories.expand("What is the MSRP?"), str)
     changed = docmind.memories.edit(made.memory_id, "MSRP means the price that a maker wishes.")
-    docmind.memories.forget(changed.memory_id)
+    docmind.memories.remove(changed.memory_id)
     assert not docmind.memories.list("MSRP").memories
 
 
@@ -217,13 +217,13 @@ def snapshots(docmind: Any) -> None:
     assert docmind.snapshots.pin(made.snapshot_id, pinned=True).is_pinned
     assert docmind.snapshots.prune(keep=0, days=0.0, dry_run=True) == (before,)
     for one in (made, before):
-        docmind.snapshots.delete(one.snapshot_id)
+        docmind.snapshots.remove(one.snapshot_id)
     assert docmind.snapshots.list() == ()
     assert docmind.snapshots.databases() == ()
     with pytest.raises(NotFoundError):
         docmind.snapshots.find("Before the move")
     with pytest.raises(NotFoundError):
-        docmind.snapshots.delete_database("before-m001-1600000000000")
+        docmind.snapshots.remove_database("before-m001-1600000000000")
 
 
 def care(docmind: Any) -> None:

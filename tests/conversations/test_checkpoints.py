@@ -584,7 +584,7 @@ def test_an_unreadable_conversation_can_be_purged(
     turn(app, "other", "sound")
     plant(db, at, "pickle", pickle.dumps(Runs(marker)))
     assert len(checkpoints.history("other")) == 2
-    assert checkpoints.purge("t") == 2
+    assert checkpoints.erase("t") == 2
     assert checkpoints.history("t") == ()
     assert not marker.exists()
 
@@ -796,7 +796,7 @@ def test_nothing_is_left_of_a_purged_conversation(path: Path) -> None:
     talk_of_it(app, "other", "Quxotic")
     states = len(checkpoints.history("t"))
     assert sum(count(path, KEY, CANARY)) > 1000
-    assert checkpoints.purge("t") == states
+    assert checkpoints.erase("t") == states
     assert checkpoints.history("t") == ()
     assert database.one("SELECT count(*) FROM writes WHERE thread_id = 't'") == (0,)
     assert sum(count(path, KEY, CANARY)) > 0  # in the log, until it is scrubbed
@@ -806,7 +806,7 @@ def test_nothing_is_left_of_a_purged_conversation(path: Path) -> None:
     assert not log.exists() or not log.stat().st_size
     assert count(path, KEY, "Quxotic")[0] > 1000
     assert len(checkpoints.history("other")) == states
-    assert checkpoints.purge("t") == 0
+    assert checkpoints.erase("t") == 0
     turn(app, "t", "again")
     database.close()
     assert count(path, KEY, CANARY) == (0, 0)
@@ -818,7 +818,7 @@ def test_the_reader_sees_what_was_only_deleted(path: Path) -> None:
     database, checkpoints = opened(path)
     database.all("PRAGMA secure_delete = OFF")
     talk_of_it(graph(checkpoints), "t", CANARY)
-    checkpoints.purge("t")
+    checkpoints.erase("t")
     database.all("PRAGMA wal_checkpoint(TRUNCATE)")
     assert database.one("SELECT count(*) FROM checkpoints") == (0,)
     in_file, in_log = count(path, KEY, CANARY)

@@ -90,7 +90,7 @@ def test_a_topic_that_no_document_has_gives_an_empty_list(desk: DocMind) -> None
 def test_a_remembered_term_is_looked_up(desk: DocMind) -> None:
     desk.memories.add("By the furnace I mean boiler")
     assert "boiler.md" in named(desk.ask("Which documents do I have about the furnace?"))
-    desk.memories.drop()
+    desk.memories.remove_all()
 
 
 def test_all_documents_come_with_their_first_passage(desk: DocMind) -> None:

@@ -115,7 +115,7 @@ def test_those_of_a_purged_conversation_leave_nothing(tmp_path: Path) -> None:
         key = open_keys(settings.data_dir, settings.keys).keyset.db_key
         path = settings.data_dir / "vault.db"
         assert sum(count(path, key, word)) > 0
-        talks.purge(thread_id)
+        talks.erase_thread(thread_id)
         assert count(path, key, word) == (0, 0)
         with pytest.raises(NotFoundError):
             talks.instructions(thread_id)

@@ -281,14 +281,14 @@ def test_a_deleted_thread_comes_back_and_a_purged_one_does_not(docmind: DocMind)
     talks = docmind.conversations
     thread_id = talks.create().thread_id
     turn = ask(docmind, HERONS, thread_id)
-    talks.delete(thread_id)
+    talks.bin(thread_id)
     assert talks.threads() == ()
     assert [thread.thread_id for thread in talks.threads(deleted=True)] == [thread_id]
     with pytest.raises(NotFoundError):
         ask(docmind, "More?", thread_id)
     talks.restore(thread_id)
     assert talks.view(thread_id).turns == (turn,)
-    receipt = talks.purge(thread_id)
+    receipt = talks.erase_thread(thread_id)
     assert receipt.title == HERONS
     assert receipt.checkpoints >= 2
     with pytest.raises(NotFoundError):
@@ -313,7 +313,7 @@ def test_a_purged_thread_leaves_nothing_in_database_or_log(tmp_path: Path) -> No
         key = open_keys(settings.data_dir, settings.keys).keyset.db_key
         path = settings.data_dir / "vault.db"
         assert sum(count(path, key, word)) > 20
-        receipt = talks.purge(thread_id)
+        receipt = talks.erase_thread(thread_id)
         assert (receipt.checkpoints, receipt.memories) == (10, 1)
         assert count(path, key, word) == (0, 0)
         assert talks.view(other).turns == (kept,)
@@ -611,7 +611,7 @@ def test_a_request_is_no_topic_of_a_follow_up(docmind: DocMind) -> None:
     ask(docmind, "Remember that the storks are away.", thread_id)
     assert "storks" not in ask(docmind, "and how many are there?", thread_id).asked_as
     for memory in docmind.memories.list().memories:
-        docmind.memories.forget(memory.memory_id)
+        docmind.memories.remove(memory.memory_id)
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def test_an_id_may_be_chosen_once(sessions: Sessions, name: str) -> None:
     made = sessions.create("first", thread_id=name)
     with pytest.raises(ConfigError, match="already"):
         sessions.create("second", thread_id=name)
-    sessions.delete(name)
+    sessions.bin(name)
     with pytest.raises(ConfigError, match="already"):
         sessions.create("third", thread_id=name)
     assert sessions.restore(name) == made
@@ -95,7 +95,7 @@ def test_pinned_ones_come_first_and_archived_ones_are_put_away(sessions: Session
     sessions.pin(old.thread_id, False)
     assert [thread.title for thread in sessions.all()] == ["New", "Middle", "Old"]
     sessions.archive(new.thread_id, True)
-    sessions.delete(new.thread_id)
+    sessions.bin(new.thread_id)
     assert sessions.all(archived=True) == ()
     assert [thread.title for thread in sessions.all(deleted=True)] == ["New"]
     with pytest.raises(NotFoundError):
@@ -104,9 +104,9 @@ def test_pinned_ones_come_first_and_archived_ones_are_put_away(sessions: Session
 
 def test_a_deleted_one_comes_back_as_it_was(sessions: Sessions) -> None:
     kept, put_aside = sessions.create("kept"), sessions.create("put aside")
-    deleted = sessions.delete(put_aside.thread_id)
+    deleted = sessions.bin(put_aside.thread_id)
     assert deleted.deleted_at_ms
-    assert sessions.delete(put_aside.thread_id) == deleted
+    assert sessions.bin(put_aside.thread_id) == deleted
     assert sessions.all() == (kept,)
     assert sessions.all(deleted=True) == (deleted,)
     assert sessions.get(put_aside.thread_id) == deleted
@@ -117,7 +117,7 @@ def test_a_deleted_one_comes_back_as_it_was(sessions: Sessions) -> None:
 
 def test_a_dropped_one_is_gone(sessions: Sessions) -> None:
     one, other = sessions.create("one"), sessions.create("other")
-    assert sessions.drop(one.thread_id) == one
+    assert sessions.erase(one.thread_id) == one
     assert sessions.all() == (other,)
     with pytest.raises(NotFoundError):
         sessions.get(one.thread_id)
@@ -128,9 +128,9 @@ def test_an_unknown_name_is_one_sentence_that_names_the_list(sessions: Sessions)
         lambda: sessions.get("nothing"),
         lambda: sessions.rename("nothing", "x"),
         lambda: sessions.touch("nothing", "x", 1),
-        lambda: sessions.delete("nothing"),
+        lambda: sessions.bin("nothing"),
         lambda: sessions.restore("nothing"),
-        lambda: sessions.drop("nothing"),
+        lambda: sessions.erase("nothing"),
         lambda: sessions.find("nothing"),
     ]
     for call in calls:
@@ -211,7 +211,7 @@ def test_two_of_one_title_are_named(sessions: Sessions) -> None:
 
 
 def test_deleted_ones_are_found_where_no_other_fits(sessions: Sessions) -> None:
-    gone = sessions.delete(sessions.create("Same").thread_id)
+    gone = sessions.bin(sessions.create("Same").thread_id)
     assert sessions.find("Same") == gone
     live = sessions.create("Same")
     assert sessions.find("Same") == live
@@ -256,7 +256,7 @@ def test_a_conversation_is_bound_to_collections_and_documents(sessions: Sessions
     both = Filters(doc_ids=("d1", "d2"), collections=("c1", "c2"))
     assert sessions.bind(thread_id, ["c2", "c1", "c1", "unknown"], ["d2", "unknown", "d1", "d2"]).bound == both
     assert sessions.all()[0].bound == both
-    sessions.delete(thread_id)
+    sessions.bin(thread_id)
     assert sessions.restore(thread_id).bound == both
     for binned, left in ((1, ("d2",)), (None, ("d1", "d2"))):
         with db.transaction() as rows:
@@ -271,7 +271,7 @@ def test_a_conversation_is_bound_to_collections_and_documents(sessions: Sessions
     assert sessions.bind(thread_id, documents=["d2"]).bound == Filters(doc_ids=("d2",))
     assert sessions.bind(thread_id).bound == Filters()
     sessions.bind(thread_id, ["c2"], ["d2"])
-    sessions.drop(thread_id)
+    sessions.erase(thread_id)
     assert [db.one(f"SELECT count(*) FROM bound_{table}") for table in ("collections", "documents")] == [(0,), (0,)]
     with pytest.raises(NotFoundError):
         sessions.bind(thread_id, ["c2"])

@@ -135,10 +135,10 @@ def test_deleting_gives_back_what_nobody_else_refers_to(catalog: Catalog, databa
         catalog.begin_document(info(name), ref(original, ".pdf.enc"))
     catalog.put_pages([page("one", 1, "a"), page("one", 2, "b"), page("two", 1, "b"), page("two", 2, "c")])
     assert catalog.artifact_ids() == {ref(digit).sha256 for digit in "12abcf"}
-    _, unreferenced = catalog.delete_document("one")
+    _, unreferenced = catalog.erase_document("one")
     assert set(unreferenced) == {ref("1", ".pdf.enc"), ref("a")}  # b and the thumbnail f are two's as well
     assert catalog.counts() == (1, 2, 0)
-    _, unreferenced = catalog.delete_document("two")
+    _, unreferenced = catalog.erase_document("two")
     assert set(unreferenced) == {ref("2", ".pdf.enc"), ref("b"), ref("c"), ref("f")}
     assert catalog.artifact_ids() == set()
     assert database.one("SELECT (SELECT count(*) FROM pages) + (SELECT count(*) FROM documents)") == (0,)
@@ -150,7 +150,7 @@ def test_every_change_has_an_epoch_and_only_the_last_counts(catalog: Catalog) ->
         catalog.finish_document(name, language="")
     assert catalog.changes_since(0) == {"one": 1, "two": 2, "three": 3}
     catalog.finish_document("one", language="")
-    catalog.delete_document("two")
+    catalog.erase_document("two")
     assert list(catalog.changes_since(0).items()) == [("three", 3), ("one", 4), ("two", 5)]
     assert catalog.changes_since(4) == {"two": 5}
     assert (catalog.epoch(), catalog.changed_at("one"), catalog.changed_at("two"), catalog.changed_at("none")) == (
@@ -161,7 +161,7 @@ def test_every_change_has_an_epoch_and_only_the_last_counts(catalog: Catalog) ->
 def test_epochs_never_come_back(catalog: Catalog, database: Database, tmp_path: Path) -> None:
     catalog.begin_document(info("one"), ref("1"))
     catalog.finish_document("one", language="")
-    catalog.delete_document("one")
+    catalog.erase_document("one")
     with database.transaction() as db:
         db.execute("DELETE FROM changes")
     database.close()

@@ -84,11 +84,11 @@ def test_deleting_a_document_takes_its_vectors_of_every_model(store: NodeStore, 
     store.put([node("a", content=b"x"), node("b", content=b"y"), node("c", "two", content=b"y")])
     for model in ("model:1", "model:2"):
         store.put_vectors(model, {key: np.ones(3, np.float32) for key in (b"x", b"y")})
-    Catalog(database).delete_document("one")
+    Catalog(database).erase_document("one")
     assert store.nodes_of("one") == []
     assert vectors_in(database) == 2
     assert set(store.vectors("model:1", [b"x", b"y"])) == {b"y"}
-    Catalog(database).delete_document("two")
+    Catalog(database).erase_document("two")
     assert vectors_in(database) == 0
 
 
@@ -140,7 +140,7 @@ def test_token_vectors_go_with_the_vectors_that_nobody_has(store: NodeStore, dat
     assert tokens_in(database) == 4
     store.replace("one", [node("d", content=b"y")])
     assert store.tokens("model:1", [b"x", b"y"]).keys() == {b"y"}
-    Catalog(database).delete_document("one")
+    Catalog(database).erase_document("one")
     assert tokens_in(database) == 2
-    Catalog(database).delete_document("two")
+    Catalog(database).erase_document("two")
     assert tokens_in(database) == 0

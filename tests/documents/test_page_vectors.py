@@ -56,9 +56,9 @@ def test_kept_by_model_and_rounded_to_half(database: Database) -> None:
 def test_they_go_with_the_last_page_that_shows_the_image(database: Database) -> None:
     vectors = PageVectors(database)
     vectors.put("m:1", {RED: row(1), BLUE: row(2)})
-    Catalog(database).delete_document("one")
+    Catalog(database).erase_document("one")
     assert vectors.images("m:1") == {RED}
-    Catalog(database).delete_document("two")
+    Catalog(database).erase_document("two")
     assert vectors.fingerprints() == {}
 
 

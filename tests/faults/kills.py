@@ -239,7 +239,7 @@ class Work:
         ready = self._ready()
         if len(ready) > 4:
             info = self._chance.choice(ready)
-            self._do(number, "bin", [info.document], lambda: self._docmind.library.delete([info.doc_id]))
+            self._do(number, "bin", [info.document], lambda: self._docmind.library.bin([info.doc_id]))
 
     def _restore(self, number: int) -> None:
         if binned := self._docmind.library.binned():
@@ -261,7 +261,7 @@ class Work:
     def _forget(self, number: int) -> None:
         if memories := self._docmind.memories.everything():
             memory = self._chance.choice(memories)
-            self._do(number, "forget", [memory.text], lambda: self._docmind.memories.forget(memory.memory_id))
+            self._do(number, "forget", [memory.text], lambda: self._docmind.memories.remove(memory.memory_id))
 
     def _rebuild(self, number: int) -> None:
         self._do(number, "rebuild", [], self._docmind.reindex)

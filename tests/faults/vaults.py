@@ -111,7 +111,7 @@ def _memories(at: Opened) -> None:
 
 
 def _forget(at: Opened) -> None:
-    at.docmind.memories.forget(at.docmind.memories.everything()[0].memory_id)
+    at.docmind.memories.remove(at.docmind.memories.everything()[0].memory_id)
 
 
 def _write_bundle(at: Opened) -> None:
@@ -178,7 +178,7 @@ OPERATIONS: dict[str, Operation] = {
     "add a document": Operation(_add),
     "add texts together": Operation(_add_texts, is_in_parts=True),
     "hand in a file": Operation(_submit),
-    "move to the bin": Operation(lambda at: at.docmind.library.delete([at.id_of("report.pdf")])),
+    "move to the bin": Operation(lambda at: at.docmind.library.bin([at.id_of("report.pdf")])),
     "restore from the bin": Operation(
         lambda at: at.docmind.library.restore([info.doc_id for info in at.docmind.library.binned()])
     ),
@@ -186,7 +186,7 @@ OPERATIONS: dict[str, Operation] = {
     "set aside unnamed files": Operation(_set_aside),
     "a turn": Operation(_ask),
     "a new conversation": Operation(lambda at: at.docmind.conversations.create("Second")),
-    "delete a conversation": Operation(lambda at: at.docmind.conversations.purge(at.thread_id)),
+    "delete a conversation": Operation(lambda at: at.docmind.conversations.erase_thread(at.thread_id)),
     "remember": Operation(_memories),
     "forget": Operation(_forget),
     "a collection": Operation(_library),
@@ -229,7 +229,7 @@ def prepare(folder: str) -> None:
             docmind.conversations.ask(QUESTION, thread_id=thread_id)
             docmind.memories.add("I like herons.")
             docmind.snapshots.create("Start")
-            docmind.library.delete([docmind.find_document("binned.txt").doc_id])
+            docmind.library.bin([docmind.find_document("binned.txt").doc_id])
             docmind._artifacts.put(b"a file that no row names", ".webp")
             docmind.search("herons")
         shutil.copy(home / "in.docmind", vault)

@@ -127,7 +127,7 @@ def test_what_is_gone_waits_for_a_decision(desk: DocMind, papers: Path) -> None:
     gone = {file.document: file.doc_id for file in desk.folders.gone()}
     assert gone.keys() == {"heron.txt", "owl.md"}
     desk.folders.keep([gone["owl.md"]])
-    assert desk.folders.delete_gone(list(gone.values())) == 1
+    assert desk.folders.bin_gone(list(gone.values())) == 1
     assert names(desk) == {"owl.md", "report.pdf"}
     assert not desk.folders.gone()
 
@@ -151,7 +151,7 @@ def test_documents_uploaded_by_hand_are_never_touched(desk: DocMind, papers: Pat
     (papers / "heron.txt").unlink()
     synced(desk, info)
     assert "my heron.txt" in names(desk)
-    assert desk.folders.delete_gone([one.doc_id for one in desk.documents()]) == 1  # the changed version only
+    assert desk.folders.bin_gone([one.doc_id for one in desk.documents()]) == 1  # the changed version only
     assert "my heron.txt" in names(desk)
 
 

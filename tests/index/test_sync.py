@@ -235,7 +235,7 @@ def test_only_what_was_missed_is_written(house: House) -> None:
     house.mirror.catch_up()
     house.add("two", "owls hunt")
     house.add("three", "cranes dance")
-    house.catalog.delete_document("one")
+    house.catalog.erase_document("one")
     house.open()
     assert house.mirror.catch_up() == 3
     assert house.holds() == {"two": (1, 1), "three": (1, 1)}
@@ -278,8 +278,8 @@ def test_a_deletion_reaches_the_index(house: House) -> None:
     house.add("one", "herons wait")
     house.add("two", "herons nest")
     house.mirror.catch_up()
-    house.catalog.delete_document("one")
-    house.mirror.delete("one")
+    house.catalog.erase_document("one")
+    house.mirror.drop("one")
     assert house.holds() == {"two": (1, 1)}
     assert house.found("herons") == ["two"]
     house.mirror.commit()
@@ -295,7 +295,7 @@ def test_commit_writes_what_nobody_told_it_of(house: House) -> None:
     house.mirror.put(house.add("two", "owls hunt"))
     house.mirror.commit()
     assert house.holds() == {"one": (1, 1), "two": (1, 1)}
-    house.catalog.delete_document("one")
+    house.catalog.erase_document("one")
     house.mirror.put(house.add("three", "cranes dance"))
     house.mirror.commit()
     assert house.holds() == {"two": (1, 1), "three": (1, 1)}
@@ -309,8 +309,8 @@ def test_what_failed_is_made_good_by_the_next_commit(house: House, doing: str) -
     house.mirror.catch_up()
     house.index.fails = failing(doing)
     house.add("one", "herons wait")
-    house.catalog.delete_document("zero")
-    for change in (lambda: house.mirror.put("one"), lambda: house.mirror.delete("zero"), house.mirror.commit):
+    house.catalog.erase_document("zero")
+    for change in (lambda: house.mirror.put("one"), lambda: house.mirror.drop("zero"), house.mirror.commit):
         try:
             change()
         except DiskFullError:
@@ -508,8 +508,8 @@ def grown(house: House, monkeypatch: pytest.MonkeyPatch, *, compacting: bool) ->
         with house.database.transaction():  # one commit, not one for each row
             house.add("passing", *rows)
         house.mirror.put("passing")
-        house.catalog.delete_document("passing")
-        house.mirror.delete("passing")
+        house.catalog.erase_document("passing")
+        house.mirror.drop("passing")
         house.mirror.commit()
     assert house.holds() == {"kept": (30, 30)}
     assert house.found("herons wait 7")[0] == "kept"

@@ -74,7 +74,7 @@ def test_no_search_finds_what_is_in_the_bin(desk: DocMind, way: str) -> None:
     wanted = "sheet.png" if way == "a picture" else "herons.pdf"
     doc_id = desk.find_document(wanted).doc_id
     assert wanted in WAYS[way](desk)
-    desk.library.delete([doc_id])
+    desk.library.bin([doc_id])
     try:
         assert wanted not in WAYS[way](desk)
     finally:
@@ -95,7 +95,7 @@ def test_image_models_do_not_find_what_is_in_the_bin(tmp_path: Path) -> None:
             lambda d: named(d.page_search.search_late("red")),
             lambda d: named(d.multimodal_search("red", lists=("image", "visual"))),
         ]
-        desk.library.delete([warm])
+        desk.library.bin([warm])
         for way in ways:
             assert way(desk) == {"cold.tiff"}
         desk.library.restore([warm])
@@ -108,7 +108,7 @@ def test_a_restart_and_a_rebuild_leave_the_bin_out(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     with DocMind(settings) as desk:
         gone, stays = (result.doc_id or "" for result in desk.add([report("gone", 2), report("stays", 1)]))
-        desk.library.delete([gone])
+        desk.library.bin([gone])
         assert desk.counts()[:2] == (1, 1)
         assert desk.status().documents == 1
     assert inventory(settings).text_points == 1
@@ -136,13 +136,13 @@ def test_the_bin_is_purged_after_its_time(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     with DocMind(settings) as desk:
         old, new = (result.doc_id or "" for result in desk.add([report("old", 2), report("new", 1)]))
-        desk.library.delete([old])
+        desk.library.bin([old])
         with desk._database.transaction() as db:
             db.execute(
                 "UPDATE documents SET binned_own_ms = ? WHERE doc_id = ?",
                 (desk._vault.clock.now_ms() - 31 * 86_400_000, old),
             )
-        desk.library.delete([new])
+        desk.library.bin([new])
     with DocMind(settings) as desk:
         assert [info.doc_id for info in desk.library.binned()] == [new]
         desk.finish_erasures()
@@ -156,7 +156,7 @@ def test_the_bin_is_purged_after_its_time(tmp_path: Path) -> None:
 def test_without_a_bin_a_deletion_is_final(tmp_path: Path) -> None:
     with opened(tmp_path, storage=StorageSettings(min_free_mb=1, bin_days=0)) as desk:
         (result,) = desk.add([report("gone", 1)])
-        assert desk.library.delete([result.doc_id or ""]) == ()
+        assert desk.library.bin([result.doc_id or ""]) == ()
         assert desk.library.binned() == ()
         assert desk.counts() == (0, 0, 0)
         (receipt,) = desk.finish_erasures()
@@ -167,7 +167,7 @@ def test_without_a_bin_a_deletion_is_final(tmp_path: Path) -> None:
 def test_a_file_of_the_bin_that_is_added_again_is_restored(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         (result,) = desk.add([report("gone", 2)])
-        desk.library.delete([result.doc_id or ""])
+        desk.library.bin([result.doc_id or ""])
         (again,) = desk.add([report("gone", 2)])
         assert (again.status, again.doc_id) == ("already", result.doc_id)
         assert "back in the library" in again.message
@@ -242,9 +242,9 @@ def test_tags_and_collections_narrow_a_search(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="already a collection"):
             desk.library.new_collection(" reports")
         assert desk.library.rename_collection(made.collection_id, "REPORTS").name == "REPORTS"
-        desk.library.delete([one])
+        desk.library.bin([one])
         assert desk.library.collection("reports").documents == 0
-        desk.library.delete_collection(made.collection_id)
+        desk.library.remove_collection(made.collection_id)
         assert desk.library.collections() == ()
         assert desk.document(two).tags == ("Work",)
 

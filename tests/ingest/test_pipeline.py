@@ -241,7 +241,7 @@ def test_a_document_deleted_while_read_does_not_stop_the_next(tmp_path: Path) ->
 
         def delete(_stage: str, done: int, _total: int) -> None:
             if done == 10:
-                writer.delete(desk.documents()[0].doc_id)
+                writer.erase(desk.documents()[0].doc_id)
 
         result = read(desk, report("crane", 20), Step(page=delete))
         assert result.status == "cancelled"
@@ -263,7 +263,7 @@ def test_a_document_deleted_while_it_is_resumed_stays_deleted(tmp_path: Path, mo
         open_file = writer._reader.read
 
         def delete_and_read(upload: Upload, **options: Any) -> Reading:
-            writer.delete(info.doc_id)  # its original has been opened already, and its process starts
+            writer.erase(info.doc_id)  # its original has been opened already, and its process starts
             return open_file(upload, **options)
 
         monkeypatch.setattr(writer._reader, "read", delete_and_read)
@@ -324,7 +324,7 @@ def test_deleting_beside_adding_takes_no_page_that_is_shared(tmp_path: Path, mon
         writer = writer_of(desk)
         first = read(desk, Upload("one.pdf", text_pdf(["one", "", ""])))
         assert first.doc_id
-        deleting = threading.Thread(target=writer.delete, args=(first.doc_id,))
+        deleting = threading.Thread(target=writer.erase, args=(first.doc_id,))
         put_many = desk._artifacts.put_many
 
         def put_and_wait(items: Sequence[Sealable]) -> list[ArtifactRef]:

@@ -121,7 +121,7 @@ def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.
 
 def test_a_text_of_the_bin_is_restored_among_new_ones(desk: DocMind) -> None:
     first, second = (result.doc_id or "" for result in desk.add(notes(2)))
-    desk.library.delete([second])
+    desk.library.bin([second])
     assert {info.doc_id for info in desk.documents()} == {first}
     results = desk.add([*notes(5), notes(2)[1]])
     assert [result.status for result in results] == ["already", "already", "added", "added", "added", "already"]
@@ -134,7 +134,7 @@ def test_a_text_of_the_bin_is_restored_among_new_ones(desk: DocMind) -> None:
 
 def test_the_background_queue_restores_a_text_of_the_bin(desk: DocMind) -> None:
     _, binned, _ = (result.doc_id or "" for result in desk.add(notes(3)))
-    desk.library.delete([binned])
+    desk.library.bin([binned])
     desk.submit(notes(6))
     assert settled(desk).state == "idle"
     assert desk.library.binned() == ()

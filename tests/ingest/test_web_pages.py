@@ -66,7 +66,7 @@ def test_the_same_page_again_is_already_here_and_a_changed_one_is_another_docume
 def test_what_is_deleted_takes_its_address_along(tmp_path: Path, site: Site) -> None:
     with allowed(tmp_path) as desk:
         doc_id = added(desk, f"{site.url}/bees").doc_id or ""
-        desk.library.delete([doc_id])
+        desk.library.bin([doc_id])
         assert desk.library.binned()[0].address
         desk.library.restore([doc_id])
         assert desk.document(doc_id).address

@@ -114,8 +114,8 @@ def test_nothing_is_embedded_again(bundle: Path, tmp_path: Path) -> None:
 def test_an_erased_document_comes_back_on_request_only(bundle: Path, old: DocMind) -> None:
     birds, thread_id = old.find_document("birds.pdf").doc_id, old.conversations.threads()[0].thread_id
     old.erase([birds])
-    old.conversations.delete(thread_id)
-    old.conversations.purge(thread_id)  # so that the bundle brings the conversation, with quotes of the document
+    old.conversations.bin(thread_id)
+    old.conversations.erase_thread(thread_id)  # so that the bundle brings the conversation, with quotes of the document
     told = old.bundles.read(bundle, PASSPHRASE, quiet)
     assert (told.documents, told.conversations, told.known, told.erased) == (0, 1, 1, ("birds.pdf",))
     sources = [source for turn in turns_of(old) if turn.answer for source in turn.answer.sources]
@@ -161,7 +161,7 @@ def test_its_own_vault_takes_back_what_it_lost(bundle: Path, old: DocMind) -> No
 def test_the_bin_and_damaged_documents_stay_behind(tmp_path: Path) -> None:
     with opened(tmp_path / "old") as old:
         old.add([report("kept", 1), report("binned", 1), report("broken", 2)])
-        old.library.delete([old.find_document("binned.pdf").doc_id])
+        old.library.bin([old.find_document("binned.pdf").doc_id])
         broken = old.find_document("broken.pdf").doc_id
         (tmp_path / "old" / "data" / "artifacts" / old._catalog.page(broken, 2).image.file_name).unlink()
         info = old.bundles.write(tmp_path / "some.docmind", PASSPHRASE, quiet)

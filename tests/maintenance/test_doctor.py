@@ -413,7 +413,7 @@ def test_text_that_looks_like_paths_is_no_violation(tmp_path: Path, seed: int) -
             if number % 3 == 0:
                 docmind.conversations.ask(path_like(chance), thread_id=thread.thread_id)
             if number % 5 == 4:
-                docmind.library.delete([doc_id])
+                docmind.library.bin([doc_id])
             report = docmind.doctor.examine("full")
             assert kinds_of(report) == set(), f"seed {seed}, state {number}"
             assert dict(report.looked_at)["documents"] == 2 * (number + 1)
@@ -520,7 +520,7 @@ def test_what_only_a_snapshot_holds_belongs_to_it(tmp_path: Path) -> None:
         report = docmind.doctor.examine("quick")
         assert dict(report.counts) == {"snapshot-damaged": 1}
         assert not report.is_repairable
-        docmind.snapshots.delete(snapshot_id)
+        docmind.snapshots.remove(snapshot_id)
         assert docmind.doctor.examine("full").is_well
 
 

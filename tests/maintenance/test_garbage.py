@@ -338,7 +338,7 @@ def test_an_accepted_vault_begins_all_ages_again(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])
-        docmind.library.delete([docmind.documents()[0].doc_id])
+        docmind.library.bin([docmind.documents()[0].doc_id])
         docmind._artifacts.put(b"lost", ".webp.enc")
         docmind.prune()
         with docmind._database.transaction() as db:  # both are old by the own clock
@@ -359,7 +359,7 @@ def test_an_accepted_vault_begins_all_ages_again(tmp_path: Path) -> None:
 def test_a_bin_is_not_emptied_by_a_clock_that_jumps(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])
-        docmind.library.delete([docmind.documents()[0].doc_id])
+        docmind.library.bin([docmind.documents()[0].doc_id])
     for years in (-10, 10, 10, -10):  # as if the computer's clock was set while DocMind was closed
         with opened(tmp_path) as docmind:
             assert len(docmind.library.binned()) == 1

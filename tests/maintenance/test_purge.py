@@ -79,7 +79,7 @@ def test_no_word_of_it_is_left_in_any_file(tmp_path: Path, monkeypatch: pytest.M
         docmind.memories.add("The warehouse has Fjordvexil in stock.")
     assert set(readable(tmp_path)) == (set(WORDS) if is_clear else set())
     with opened(tmp_path) as docmind:
-        docmind.memories.forget(docmind.memories.everything()[0].memory_id)
+        docmind.memories.remove(docmind.memories.everything()[0].memory_id)
         (receipt,) = docmind.erase([doc_id])
         assert receipt.is_clean, receipt
         assert receipt.sequences >= 2
@@ -92,7 +92,7 @@ def test_a_turn_stays_and_says_that_its_evidence_is_erased(tmp_path: Path) -> No
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, thread_id = ids_of(docmind)
         runs = docmind.conversations.view(thread_id).runs
-        docmind.library.delete([doc_id])
+        docmind.library.bin([doc_id])
         binned = docmind.conversations.view(thread_id).turns[0].answer
         assert binned is not None
         assert {source.gone for source in binned.sources if source.doc_id == doc_id} == {"binned"}
@@ -176,7 +176,7 @@ def test_a_document_of_the_bin_and_an_expired_one_get_receipts(tmp_path: Path) -
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
         other = docmind.find_document("herons.txt").doc_id
-        docmind.library.delete([doc_id, other])
+        docmind.library.bin([doc_id, other])
         with docmind._database.transaction() as db:  # 40 days ago, by the vault's own clock
             days = docmind._vault.clock.now_ms() - 40 * 86_400_000
             db.execute("UPDATE documents SET binned_own_ms = ? WHERE doc_id = ?", (days, other))
@@ -208,7 +208,7 @@ def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
 def test_a_document_that_is_added_again_is_no_erased_one(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
-        docmind._services.ingest.delete(doc_id)
+        docmind._services.ingest.erase(doc_id)
         docmind.add(uploads())
         assert docmind.finish_erasures() == ()
         assert docmind.document(doc_id).pages == 2
@@ -227,7 +227,7 @@ where, doc_id = sys.argv[2], sys.argv[3]
 with opened(Path(sys.argv[1])) as docmind:
     docmind._services.index.ready()
     if where == "unlinking":
-        Artifacts.delete = stop
+        Artifacts.remove = stop
     elif where == "before the switch":
         Database._switch = stop
     elif where == "after the switch":

@@ -291,7 +291,7 @@ def test_a_file_removed_while_it_is_sealed_is_not_brought_back(tmp_path: Path) -
     def removing(path: Path, at: Path) -> bool:
         done = plain(path, at)
         if path.name == refs[1].file_name:
-            artifacts.delete([refs[1]])
+            artifacts.remove([refs[1]])
         return done
 
     artifacts._sealed_again = removing  # type: ignore[method-assign]

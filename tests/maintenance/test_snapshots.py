@@ -56,7 +56,7 @@ def change(docmind: DocMind) -> None:
     docmind.library.rename(herons, document="birds.txt", title="Birds")
     docmind.library.tag([herons], add=["new"], remove=["old"])
     docmind.library.set_language([herons], "fr")
-    docmind.library.delete_collection(docmind.library.collection("Nature").collection_id)
+    docmind.library.remove_collection(docmind.library.collection("Nature").collection_id)
     docmind.library.new_collection("Later", [herons])
     docmind.add([Upload("otters.txt", OTTER.encode())])
 
@@ -122,10 +122,10 @@ def test_an_unchanged_library_shares_all_segments(tmp_path: Path) -> None:
         third = docmind.snapshots.create("three")
         assert segments(tmp_path) == files, "a tag is no other text"
         assert third.corpus != second.corpus
-        docmind.snapshots.delete(first.snapshot_id)
-        docmind.snapshots.delete(third.snapshot_id)
+        docmind.snapshots.remove(first.snapshot_id)
+        docmind.snapshots.remove(third.snapshot_id)
         assert segments(tmp_path) == files
-        docmind.snapshots.delete(second.snapshot_id)
+        docmind.snapshots.remove(second.snapshot_id)
         assert segments(tmp_path) == set()
         assert docmind._database.all("SELECT count(*) FROM segment_keys") == [(0,)]
         assert docmind.snapshots.list() == ()
@@ -139,7 +139,7 @@ def test_files_stay_while_a_snapshot_holds_them(tmp_path: Path) -> None:
         assert docmind.set_aside() == 0
         assert docmind.snapshots.verify(taken.snapshot_id, deep=True).problems == ()
         there = len(list((tmp_path / "data" / "artifacts").iterdir()))
-        docmind.snapshots.delete(taken.snapshot_id)
+        docmind.snapshots.remove(taken.snapshot_id)
         assert len(list((tmp_path / "data" / "artifacts").iterdir())) == there - 5
     with opened(tmp_path) as docmind:
         assert docmind.set_aside() == 0
@@ -147,7 +147,7 @@ def test_files_stay_while_a_snapshot_holds_them(tmp_path: Path) -> None:
 
 def test_what_is_in_the_bin_is_not_held(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
-        docmind.library.delete([docmind.find_document(NAME).doc_id])
+        docmind.library.bin([docmind.find_document(NAME).doc_id])
         taken = docmind.snapshots.create()
         assert taken.documents == 1
         docmind.library.restore([docmind.library.binned()[0].doc_id])
@@ -214,7 +214,7 @@ def test_damage_is_found_and_nothing_is_activated(tmp_path: Path, part: str) -> 
         elif part == "missing":
             segment.unlink()
         elif part == "artifact":
-            docmind._artifacts.delete([docmind._catalog.original(docmind.find_document(NAME).doc_id)])
+            docmind._artifacts.remove([docmind._catalog.original(docmind.find_document(NAME).doc_id)])
         else:
             damaged(next(folder.glob("state-*")) if part == "state" else segment)
         assert docmind.snapshots.verify(taken.snapshot_id).problems
@@ -290,7 +290,7 @@ def test_asked_as_of_a_snapshot(tmp_path: Path) -> None:
         listed = docmind.ask("List all documents", filters=as_of)
         assert listed.answer is not None
         assert "otters" not in listed.answer
-        docmind.snapshots.delete(taken.snapshot_id)
+        docmind.snapshots.remove(taken.snapshot_id)
         gone = docmind.search("heron", filters=as_of)
         assert not gone.hits
         assert "isn't there any more" in gone.degraded[0].reason
@@ -323,7 +323,7 @@ def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None
         as_of = Filters(snapshots=(taken.snapshot_id,))
         everywhere, nowhere = found_in(docmind, as_of, picture), [False] * 6
         assert everywhere == [True] * 6
-        docmind.library.delete([doc_id])
+        docmind.library.bin([doc_id])
         assert found_in(docmind, as_of, picture) == everywhere
         assert found_in(docmind, Filters(), picture) == nowhere
         assert found_in(docmind, Filters(doc_ids=(doc_id,)), picture) == nowhere
@@ -340,7 +340,7 @@ def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None
         assert found_in(docmind, Filters(), picture) == nowhere
     with opened(tmp_path) as docmind:
         assert found_in(docmind, as_of, picture) == everywhere
-        docmind.snapshots.delete(taken.snapshot_id)
+        docmind.snapshots.remove(taken.snapshot_id)
         assert found_in(docmind, Filters(), picture) == nowhere
         with pytest.raises(NotFoundError, match="in the bin"):
             docmind.page(doc_id, 1)
@@ -598,7 +598,7 @@ with opened(Path(sys.argv[1])) as docmind:
         part = files if hasattr(files, name) else docmind._artifacts if name == "unlink" else rows
         name = "delete" if name == "unlink" else name
         setattr(part, name, after(getattr(part, name)) if place.endswith("after") else stop)
-        snapshots.delete(snapshot_id)
+        snapshots.remove(snapshot_id)
     elif place.startswith("erase"):
         name = place.split(" ")[1]
         setattr(files, name, stop)

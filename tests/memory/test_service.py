@@ -140,7 +140,7 @@ def test_merging_refuses_one_alone_and_what_is_not_there(memories: Memories) -> 
 def test_what_is_not_there_is_said(memories: Memories) -> None:
     memories.add("one")
     for name in ("", "abc", "0" * 32, "é\x1b", "%", "zzzz"):
-        for act in (memories.find, memories.forget, lambda name: memories.edit(name, "text")):
+        for act in (memories.find, memories.remove, lambda name: memories.edit(name, "text")):
             with pytest.raises(NotFoundError):
                 act(name)
 
@@ -392,7 +392,7 @@ def test_a_pasted_text_proposes_only_what_is_asked_for(memories: Memories) -> No
 def test_forgetting_says_what_it_was(memories: Memories) -> None:
     kept = memories.add("The lease ends in June")
     memories.add("Herons wait")
-    assert memories.forget(kept.memory_id).text == "The lease ends in June"
+    assert memories.remove(kept.memory_id).text == "The lease ends in June"
     assert texts(memories.list().memories) == ["Herons wait"]
     assert memories.list("lease").memories == ()
     assert memories.add(kept.text).text == kept.text  # undone
@@ -403,10 +403,10 @@ def test_a_purge_is_of_one_conversation_or_of_everything(memories: Memories) -> 
         memories.add(f"fact {n}", thread_id="t1")
     memories.add("other", thread_id="t2")
     memories.add("everywhere")
-    assert memories.purge(thread_id="t1") == 5
+    assert memories.erase(thread_id="t1") == 5
     assert sorted(texts(memories.list().memories)) == ["everywhere", "other"]
-    assert memories.purge(thread_id="t1") == 0
-    assert memories.purge() == 2
+    assert memories.erase(thread_id="t1") == 0
+    assert memories.erase() == 2
     assert memories.list().memories == ()
 
 
@@ -421,14 +421,14 @@ def test_a_purge_leaves_no_byte_of_text_or_vector(tmp_path: Path, settings: Memo
         vectors.append(embedder.embed_query(f"zebracanary{n} is the secret of room {n}")[:8].tobytes())
     memories.add("Herons wait")
     memories.edit(memories.list("zebracanary7 is").memories[0].memory_id, "zebracanary99 is another")
-    memories.forget(memories.list("zebracanary8 is").memories[0].memory_id)
+    memories.remove(memories.list("zebracanary8 is").memories[0].memory_id)
 
     def traces() -> int:
         written = [*pagereader.pages(path, KEY), *pagereader.frames(path, KEY)]
         return sum(page.count(b"zebracanary") + sum(page.count(v) for v in vectors) for page in written)
 
     assert traces() > 40
-    assert memories.purge(thread_id="t1") == 39
+    assert memories.erase(thread_id="t1") == 39
     assert traces() == 0
     assert texts(memories.list().memories) == ["Herons wait"]
     database.close()
@@ -442,8 +442,8 @@ def test_a_purge_without_room_deletes_nothing(tmp_path: Path) -> None:
         memories.add("The lease ends in June")
         (disk / "filler").write_bytes(bytes(shutil.disk_usage(disk).free - 200_000))
         with pytest.raises(DiskFullError):
-            memories.purge()
+            memories.erase()
         assert texts(memories.list().memories) == ["The lease ends in June"]
         (disk / "filler").unlink()
-        assert memories.purge() == 1
+        assert memories.erase() == 1
         database.close()

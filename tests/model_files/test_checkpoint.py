@@ -58,7 +58,7 @@ def test_the_notes_name_no_path(folder: Path, notes: Path) -> None:
     text = notes.read_text("utf-8")
     assert "private" not in text
     assert sha256_of(folder / "a.json") in text
-    Fingerprints(notes).forget(folder)
+    Fingerprints(notes).drop(folder)
     assert json.loads(notes.read_text("utf-8")) == {}
 
 

@@ -117,9 +117,9 @@ def test_it_is_stopped_in_the_background_and_discarded(files: LanguageFiles, hub
         time.sleep(0.02)
     assert "stopped" in files.all()[0].error
     assert list((folder / "Tiny-Q4.part").iterdir())
-    assert files.discard("Tiny-Q4")
+    assert files.drop_part("Tiny-Q4")
     assert kept(folder) == set()
-    assert not files.discard("Tiny-Q4")
+    assert not files.drop_part("Tiny-Q4")
 
 
 def test_a_check_stops_it(files: LanguageFiles) -> None:

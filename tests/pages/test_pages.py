@@ -33,7 +33,7 @@ from docmind.records.documents import Upload
 from docmind.ui.app import state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.errors import attempt
-from docmind.ui.app.page_view import forget
+from docmind.ui.app.page_view import drop_images
 from docmind.ui.documents.served import rows_of
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, serving, text_of
@@ -110,7 +110,7 @@ def stock(*others: Upload) -> None:
     """Put a library with the report and these files in the place of the vault, before it is opened."""
     library = Library("report", [Upload(NAME, REPORT), *others], confirm, settings_of)
     library.copy_to(Settings.load().data_dir.parent)
-    forget()
+    drop_images()
 
 
 def said(test: AppTest) -> str:
@@ -599,7 +599,7 @@ def test_an_answer_over_a_document_deleted_since_says_so() -> None:
     mind = app_state().open()
     mind.erase([mind.documents()[0].doc_id], conversations=False)
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
-    forget()
+    drop_images()
     test.run()
     words = said(test)
     assert "This document has been deleted." in words
@@ -769,7 +769,7 @@ def test_conversations_stay_when_the_last_document_is_gone() -> None:
     test = ask(app(), WARRANTY)
     mind = app_state().open()
     mind.erase([mind.documents()[0].doc_id], conversations=False)
-    forget()
+    drop_images()
     words = said(test.run())
     assert "There are no documents to ask." in words
     assert "This document has been deleted." in words
@@ -1015,15 +1015,15 @@ def test_sources_of_binned_and_erased_documents_say_so() -> None:
     mind = app_state().open()
     (info,) = mind.documents()
     mind.add([Upload("other.txt", b"Something else to keep the desk from being empty.")])
-    mind.library.delete([info.doc_id])
-    forget()
+    mind.library.bin([info.doc_id])
+    drop_images()
     words = said(test.run())
     assert "This document is in the bin. Restore it to see the page." in words
     asked = click(open_document("other.txt"), "document-erase")
     assert "Erase its quotes in conversations" in [box.label for box in asked.checkbox]
     assert "you get a receipt" in said(asked)
     mind.erase([info.doc_id])
-    forget()
+    drop_images()
     words = said(test.run())
     assert "This document has been erased, and its quotes with it." in words
     assert "twenty-four months" not in words

@@ -224,7 +224,7 @@ def test_a_file_says_nothing_of_what_it_holds(store: Artifacts, tmp_path: Path, 
 
 def test_deleting_takes_files_away_and_counts_them(store: Artifacts) -> None:
     refs = store.put_many([Sealable(b"one", SUFFIX), Sealable(b"two", SUFFIX)])
-    assert store.delete([*refs, refs[0]]) == 2
+    assert store.remove([*refs, refs[0]]) == 2
     assert not any(store.exists(ref) for ref in refs)
     for ask in (store.get, store.verify):
         with pytest.raises(NotFoundError):
@@ -236,7 +236,7 @@ def test_a_file_that_cannot_be_deleted_keeps_no_other(tmp_path: Path, store: Art
     file_of(tmp_path, held).unlink()
     file_of(tmp_path, held).mkdir()  # no file can be unlinked there
     with pytest.raises(VaultError, match="can't be deleted"):
-        store.delete([held, other])
+        store.remove([held, other])
     assert not store.exists(other)
 
 
@@ -285,7 +285,7 @@ def test_a_planted_link_is_not_followed(store: Artifacts, tmp_path: Path) -> Non
     ref = store.ref_of(b"data", SUFFIX)
     for target in (outside, file_of(tmp_path, ref)):  # elsewhere, and in a circle
         file_of(tmp_path, ref).symlink_to(target)
-        for ask in (store.get, store.exists, lambda ref: store.delete([ref]), lambda _: store.put(b"data", SUFFIX)):
+        for ask in (store.get, store.exists, lambda ref: store.remove([ref]), lambda _: store.put(b"data", SUFFIX)):
             with pytest.raises(NotFoundError):
                 ask(ref)
         file_of(tmp_path, ref).unlink()

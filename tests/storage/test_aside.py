@@ -62,7 +62,7 @@ def test_a_reader_leaves_them_where_they_are(tmp_path: Path) -> None:
 def test_deleting_reaches_what_was_set_aside(tmp_path: Path, store: Artifacts) -> None:
     ref = store.put(b"page", ".webp.enc")
     store.set_aside(set())
-    assert store.delete([ref]) == 1
+    assert store.remove([ref]) == 1
     assert aside_in(tmp_path) == []
     with pytest.raises(NotFoundError):
         store.get(ref)
@@ -133,7 +133,7 @@ sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from desks import opened
 from docmind.storage.artifacts import Artifacts
-Artifacts.delete = lambda self, refs: os.kill(os.getpid(), signal.SIGKILL)
+Artifacts.remove = lambda self, refs: os.kill(os.getpid(), signal.SIGKILL)
 docmind = opened(Path(sys.argv[2]))
 docmind.erase([docmind.documents()[0].doc_id])
 """

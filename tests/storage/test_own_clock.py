@@ -100,5 +100,5 @@ def test_an_age_begins_when_first_noted_and_ends_when_gone(database: Database) -
     assert ages.of("other") == {"one": 120_000}
     ages.note("lost", ["one"])
     assert ages.of("lost") == {"one": 0}
-    ages.forget()
+    ages.drop()
     assert ages.of("lost") == ages.of("other") == {}

@@ -39,10 +39,10 @@ def test_what_was_chosen_comes_back_after_reopening(tmp_path: Path, value: Any) 
 def test_what_was_never_chosen_or_is_dropped_is_none(db: Database) -> None:
     choices = Preferences(db)
     assert choices.get("theme") is None
-    choices.drop("theme")
+    choices.remove("theme")
     choices.put("theme", "dark")
     choices.put("other", 1)
-    choices.drop("theme")
+    choices.remove("theme")
     assert choices.get("theme") is None
     assert choices.get("other") == 1
 
@@ -73,7 +73,7 @@ def test_recursive_and_endlessly_nested_values_are_refused(db: Database) -> None
 @pytest.mark.parametrize("name", ["", "9lives", "a b", "a" * 65, "a;DROP TABLE x", "naïve", "a\n"])
 def test_a_name_that_is_none_is_refused(db: Database, name: str) -> None:
     choices = Preferences(db)
-    for call in (lambda: choices.get(name), lambda: choices.put(name, 1), lambda: choices.drop(name)):
+    for call in (lambda: choices.get(name), lambda: choices.put(name, 1), lambda: choices.remove(name)):
         with pytest.raises(ConfigError, match="named by"):
             call()
 

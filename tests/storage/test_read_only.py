@@ -79,9 +79,9 @@ WRITES: dict[str, Callable[[DocMind], object]] = {
     "turn": lambda docmind: docmind.conversations.ask(
         "How many herons?", thread_id=docmind.conversations.threads()[0].thread_id
     ),
-    "purge": lambda docmind: docmind.conversations.purge(docmind.conversations.threads()[0].thread_id),
+    "purge": lambda docmind: docmind.conversations.erase_thread(docmind.conversations.threads()[0].thread_id),
     "memory": lambda docmind: docmind.memories.add("I prefer tea."),
-    "forget": lambda docmind: docmind.memories.forget(docmind.memories.list().memories[0].memory_id),
+    "forget": lambda docmind: docmind.memories.remove(docmind.memories.list().memories[0].memory_id),
 }
 
 

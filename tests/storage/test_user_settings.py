@@ -63,7 +63,7 @@ def test_a_value_is_kept_and_laid_over_the_default(
     assert (again.now.answer.quotes, again.now.agent.mode) == (3, "agent")
     assert again.info("answer.quotes").source == "app"
     assert again.put({"answer.quotes": 3}) == ()
-    assert again.drop(["answer.quotes"]) == ("answer.quotes",)
+    assert again.unset(["answer.quotes"]) == ("answer.quotes",)
     assert again.now.answer.quotes == 5
     assert again.info("answer.quotes").source == "default"
 
@@ -138,6 +138,6 @@ def test_a_secret_lies_in_the_keyring_where_the_key_of_the_vault_does(
     assert "sk-secret" not in str(preferences.get("setting.web.api_key"))
     again = UserSettings(settings_in(tmp_path), preferences, VAULT, "keyring")
     assert again.now.web.api_key == kept.now.web.api_key
-    assert again.drop(["web.api_key"]) == ("web.api_key",)
+    assert again.unset(["web.api_key"]) == ("web.api_key",)
     assert not ring.kept
     assert again.now.web == WebSettings()

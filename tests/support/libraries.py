@@ -14,7 +14,7 @@ blocks that two files share reserve nothing, and opening fills it again. A proce
 has its own lock.
 
 All copies of a library have the same vault id and the same document ids. What a process caches by these ids would be
-found by the next test: a module that draws pages of the app calls `page_view.forget` in its fixture.
+found by the next test: a module that draws pages of the app calls `page_view.drop` in its fixture.
 """
 
 from __future__ import annotations

@@ -21,9 +21,9 @@ from .running import (
     can_open_browser,
     find_owner,
     find_running,
-    forget_opening_page,
     is_alive,
     open_browser,
+    remove_opening_page,
     withdraw,
 )
 from .sockets import APP_SOCKET, COMMAND_SOCKET, connect_private, is_peer_own, listen_private, remove_socket
@@ -51,7 +51,6 @@ __all__ = [
     "connect_private",
     "find_owner",
     "find_running",
-    "forget_opening_page",
     "is_alive",
     "is_api_token",
     "is_of_another_user",
@@ -61,6 +60,7 @@ __all__ = [
     "mint_ticket",
     "open_browser",
     "prove",
+    "remove_opening_page",
     "remove_socket",
     "withdraw",
 ]

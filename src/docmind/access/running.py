@@ -223,7 +223,7 @@ def open_browser(data_dir: Path, link: str) -> None:
     )
 
 
-def forget_opening_page(data_dir: Path) -> None:
+def remove_opening_page(data_dir: Path) -> None:
     """Remove the page that redirects a browser to the app, if it is ours.
 
     Its ticket is useless once used.

@@ -418,7 +418,7 @@ def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -
             names = ", ".join(inert(info.document) for info in lost)
             confirm(_("Delete {names} permanently?").format(names=names), refusal=_("Nothing was deleted."), yes=yes)
         receipts = desk.erase([info.doc_id for info in lost])
-        binned = desk.library.delete([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
+        binned = desk.library.bin([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])
     if as_json:
         print_json(
             {"binned": [plain(info) for info in binned], "deleted": [plain_receipt(receipt) for receipt in receipts]}

@@ -173,7 +173,7 @@ def rename_collection(name: str, new_name: str, as_json: bool) -> None:
 def delete_collection(name: str, as_json: bool) -> None:
     """Delete a collection; its documents stay in the library."""
     with reached() as desk:
-        gone = desk.library.delete_collection(desk.library.collection(name).collection_id)
+        gone = desk.library.remove_collection(desk.library.collection(name).collection_id)
     if as_json:
         print_json({"deleted": plain(gone)})
     else:

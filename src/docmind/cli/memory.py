@@ -75,7 +75,7 @@ def edit(name: str, text: str, as_json: bool) -> None:
 def forget(name: str, as_json: bool) -> None:
     """Delete a memory. ID may be the beginning of an id."""
     with reached() as desk:
-        gone = desk.memories.forget(desk.memories.find(name).memory_id)
+        gone = desk.memories.remove(desk.memories.find(name).memory_id)
     _print(gone, N_("Deleted ({id}): {text}"), as_json)
 
 
@@ -89,7 +89,7 @@ def purge(thread: str | None, yes: bool, as_json: bool) -> None:
         thread_id = _thread_id(desk, thread)
         one, all_ = _("Delete the memories of this conversation permanently?"), _("Delete all memories permanently?")
         confirm(one if thread_id else all_, refusal=_("Nothing was deleted."), yes=yes)
-        erased = desk.memories.purge(thread_id=thread_id)
+        erased = desk.memories.erase(thread_id=thread_id)
     if as_json:
         print_json({"purged": erased, "thread_id": thread_id})
     else:

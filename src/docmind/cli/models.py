@@ -188,7 +188,7 @@ def remove(name: str, yes: bool, as_json: bool) -> None:
         if told:
             question = _("Remove {model}?").format(model=inert(name))
             confirm(f"{question} {inert(told)}", refusal=_("Nothing was removed."), yes=yes)
-        is_left = desk.language_files.discard(model)
+        is_left = desk.language_files.drop_part(model)
         if told or not is_left:
             desk.models.remove(model)
     if as_json:

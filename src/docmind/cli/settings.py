@@ -81,7 +81,7 @@ def set_(name: str, value: str | None, as_json: bool) -> None:
 def unset(name: str, as_json: bool) -> None:
     """Go back to the default of NAME."""
     with opened() as desk:
-        desk.settings.drop([name])
+        desk.settings.unset([name])
         info = desk.settings.info(name)
     _print(info, as_json=as_json)
 

@@ -203,9 +203,9 @@ def delete(snapshot: str, yes: bool, as_json: bool) -> None:
         told = _("Delete this snapshot? Documents that only it holds are lost: {what}")
         confirm(told.format(what=what), refusal=_("Nothing was deleted."), yes=yes)
         if snapshot in names:
-            gone: SnapshotInfo | KeptDatabase = desk.snapshots.delete_database(snapshot)
+            gone: SnapshotInfo | KeptDatabase = desk.snapshots.remove_database(snapshot)
         else:
-            gone = desk.snapshots.delete(desk.snapshots.find(snapshot).snapshot_id)
+            gone = desk.snapshots.remove(desk.snapshots.find(snapshot).snapshot_id)
     if as_json:
         print_json({"deleted": plain(gone)})
     else:

@@ -100,7 +100,7 @@ def gone(docs: tuple[str, ...], what: str | None, as_json: bool) -> None:
         files = [file for file in desk.folders.gone() if not docs or _is_named(file.doc_id, file.document, docs)]
         ids = [file.doc_id for file in files]
         if what == "delete":
-            desk.folders.delete_gone(ids)
+            desk.folders.bin_gone(ids)
         elif what == "keep":
             desk.folders.keep(ids)
     if as_json:

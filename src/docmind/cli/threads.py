@@ -201,7 +201,7 @@ def archive(thread: str, undo: bool, as_json: bool) -> None:
 def delete(thread: str, as_json: bool) -> None:
     """Delete a conversation. `docmind threads restore` brings it back."""
     with opened() as desk:
-        deleted = desk.conversations.delete(desk.conversations.find_thread(thread).thread_id)
+        deleted = desk.conversations.bin(desk.conversations.find_thread(thread).thread_id)
     told = _("“{title}” was deleted. Bring it back: docmind threads restore {id}")
     _print(deleted, told.format(title=_titled(deleted), id=deleted.thread_id), as_json)
 
@@ -262,7 +262,7 @@ def purge(names: tuple[str, ...], yes: bool, as_json: bool) -> None:
         found = {thread.thread_id: thread for thread in map(desk.conversations.find_thread, names)}.values()
         asked = _("Delete {names} permanently?").format(names=", ".join(map(_titled, found)))
         confirm(asked, refusal=_("Nothing was deleted."), yes=yes)
-        receipts = [desk.conversations.purge(thread.thread_id) for thread in found]
+        receipts = [desk.conversations.erase_thread(thread.thread_id) for thread in found]
     if as_json:
         print_json({"purged": [plain(receipt) for receipt in receipts]})
         return

@@ -113,7 +113,7 @@ _READING = ("search", "multimodal_search", "see", "ask", "memories.expand")
 _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
     "find_document": _name, "library.tag": _docs, "library.set_language": ("doc_ids", "language"),
-    "library.find_binned": _name, "library.delete": _docs, "library.restore": _docs,
+    "library.find_binned": _name, "library.bin": _docs, "library.restore": _docs,
     "library.new_collection": _name, "library.collection": _name, "library.rename_collection": _name,
     "library.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
     "snapshots.find": _name, "snapshots.find_document": _name,
@@ -165,7 +165,7 @@ CALLS = (
     Call("library.binned", "GET", "/bin", tuple[DocumentInfo, ...]),
     Call("library.bin_days", "GET", "/bin/days", float, None),
     Call("library.find_binned", "GET", "/bin/find", DocumentInfo, {"name": Name}),
-    Call("library.delete", "POST", "/bin", tuple[DocumentInfo, ...], {"doc_ids": Ids}),
+    Call("library.bin", "POST", "/bin", tuple[DocumentInfo, ...], {"doc_ids": Ids}),
     Call("library.restore", "POST", "/bin/restore", None, {"doc_ids": Ids}),
     Call("receipts", "GET", "/erasures", tuple[ErasureReceipt, ...]),
     Call(
@@ -176,7 +176,7 @@ CALLS = (
     Call("snapshots.list", "GET", "/snapshots", tuple[SnapshotInfo, ...]),
     Call("snapshots.create", "POST", "/snapshots", SnapshotInfo, {"title": Title}),
     Call("snapshots.databases", "GET", "/snapshots/databases", tuple[KeptDatabase, ...]),
-    Call("snapshots.delete_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": Name}),
+    Call("snapshots.remove_database", "DELETE", "/snapshots/databases/{name}", KeptDatabase, {"name": Name}),
     Call("snapshots.find", "GET", "/snapshots/find", SnapshotInfo, {"name": Name}),
     Call("snapshots.kept_in", "GET", "/snapshots/holding/{doc_id}", tuple[str, ...], {"doc_id": Name}),
     Call("snapshots.find_document", "GET", "/snapshots/find-document", tuple[str, str], {"name": Name}),
@@ -196,7 +196,7 @@ CALLS = (
         "snapshot_id": Name, "settings": bool, "reindex": bool,
     }),
     Call("snapshots.pin", "POST", "/snapshots/{snapshot_id}/pin", SnapshotInfo, {"snapshot_id": Name, "pinned": bool}),
-    Call("snapshots.delete", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": Name}),
+    Call("snapshots.remove", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": Name}),
     # collections
     Call("library.collections", "GET", "/collections", tuple[Collection, ...]),
     Call("library.new_collection", "POST", "/collections", Collection, {"name": Name, "doc_ids": Ids}),
@@ -205,7 +205,7 @@ CALLS = (
         "library.rename_collection", "PATCH", "/collections/{collection_id}", Collection,
         {"collection_id": Name, "name": Name},
     ),
-    Call("library.delete_collection", "DELETE", "/collections/{collection_id}", Collection, {"collection_id": Name}),
+    Call("library.remove_collection", "DELETE", "/collections/{collection_id}", Collection, {"collection_id": Name}),
     Call(
         "library.collect", "POST", "/collections/{collection_id}/documents", None,
         {"collection_id": Name, "doc_ids": Ids, "leave": bool},
@@ -246,7 +246,7 @@ CALLS = (
     Call("conversations.find_thread", "GET", "/threads/find", Thread, {"name": Name}),
     Call("conversations.thread", "GET", "/threads/{thread_id}", Thread, {"thread_id": Name}),
     Call("conversations.rename", "PATCH", "/threads/{thread_id}", Thread, {"thread_id": Name, "title": Title}),
-    Call("conversations.delete", "DELETE", "/threads/{thread_id}", Thread, {"thread_id": Name}),
+    Call("conversations.bin", "DELETE", "/threads/{thread_id}", Thread, {"thread_id": Name}),
     Call("conversations.restore", "POST", "/threads/{thread_id}/restore", Thread, {"thread_id": Name}),
     Call(
         "conversations.view", "GET", "/threads/{thread_id}/transcript", ThreadView,
@@ -267,7 +267,7 @@ CALLS = (
     Call("memories.find", "GET", "/memories/find", Memory, {"name": Name}),
     Call("memories.expand", "POST", "/memories/expand", str, {"question": Question, "thread_id": or_none(Name)}),
     Call("memories.edit", "PATCH", "/memories/{memory_id}", Memory, {"memory_id": Name, "text": Text}),
-    Call("memories.forget", "DELETE", "/memories/{memory_id}", Memory, {"memory_id": Name}),
+    Call("memories.remove", "DELETE", "/memories/{memory_id}", Memory, {"memory_id": Name}),
     Call("models.list", "GET", "/models", ModelList, {"refresh": bool}),
     Call("models.degraded", "GET", "/models/degraded", tuple[Degraded, ...]),
     Call("visual.is_on", "GET", "/models/{kind}/on", bool, {"kind": Literal["image", "late"]}),

@@ -408,7 +408,7 @@ class Checkpoints(SqliteSaver):
             kind, data = self.serde.dumps_typed(value)
             db.execute(f"UPDATE {table} SET type = ?, {column} = ? WHERE rowid = ?", (kind, data, number))
 
-    def purge(self, thread_id: str) -> int:
+    def erase(self, thread_id: str) -> int:
         """Delete all states of a thread and return how many there were.
 
         Their bytes are erased only by `Database.scrub`.

@@ -42,12 +42,12 @@ class Instructions:
         if kept:
             self._preferences.put(_name(thread_id), kept)
         else:
-            self.drop(thread_id)
+            self.remove(thread_id)
         return kept
 
-    def drop(self, thread_id: str | None = None) -> None:
+    def remove(self, thread_id: str | None = None) -> None:
         """Delete the instructions of a conversation, or those of all. Idempotent."""
-        self._preferences.drop(_name(thread_id))
+        self._preferences.remove(_name(thread_id))
 
     def of(self, thread_id: str | None) -> tuple[tuple[str, ...], tuple[Degraded, ...]]:
         """Return what counts for a question: for all conversations, then for this one; and what cannot be read."""

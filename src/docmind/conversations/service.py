@@ -167,12 +167,12 @@ class Conversations:
         """Rename a thread. Raises `NotFoundError`, `ConfigError`."""
         return self._sessions.rename(thread_id, title)
 
-    def delete(self, thread_id: str) -> Thread:
-        """Mark a thread as deleted; `restore` undoes it. Raises `NotFoundError`."""
-        return self._sessions.delete(thread_id)
+    def bin(self, thread_id: str) -> Thread:
+        """Move a thread to the bin, from where `restore` brings it back. Raises `NotFoundError`."""
+        return self._sessions.bin(thread_id)
 
     def restore(self, thread_id: str) -> Thread:
-        """Undo `delete`. Raises `NotFoundError`."""
+        """Undo `bin`. Raises `NotFoundError`."""
         return self._sessions.restore(thread_id)
 
     def pin(self, thread_id: str, is_pinned: bool = True) -> Thread:
@@ -208,7 +208,7 @@ class Conversations:
             self._sessions.get_open(thread_id)
         return self._instructions.put(text, thread_id)
 
-    def purge(self, thread_id: str) -> ThreadReceipt:
+    def erase_thread(self, thread_id: str) -> ThreadReceipt:
         """Erase a thread, its turns, its memories and its instructions; this cannot be undone.
 
         Raises `NotFoundError`, and `DiskFullError` before anything is erased.
@@ -221,15 +221,15 @@ class Conversations:
             live.stop()
         with runs.alone(thread_id):
             with self._database.transaction():
-                checkpoints = self._started().checkpoints.purge(thread_id)
-                memories = self._answerer.memories.drop(thread_id)
-                self._instructions.drop(thread_id)
-                self._sessions.drop(thread_id)
+                checkpoints = self._started().checkpoints.erase(thread_id)
+                memories = self._answerer.memories.remove_all(thread_id)
+                self._instructions.remove(thread_id)
+                self._sessions.erase(thread_id)
             self._texts.pop(thread_id, None)
             self._database.scrub()
         return ThreadReceipt(thread_id, thread.title, checkpoints, memories)
 
-    def erase(self, doc_id: str, traces: Sequence[str]) -> int:
+    def erase_quotes(self, doc_id: str, traces: Sequence[str]) -> int:
         """Erase what threads hold of a document, on all branches: quotes, sentences that cite it, its name in answers.
 
         `traces` are texts that stand in no other document. Returns how many quotes and sentences were erased. The

@@ -159,12 +159,12 @@ class Sessions:
         """
         return self._set(thread_id, "last_checkpoint_id = ?, updated_at_ms = ?", checkpoint_id, at_ms)
 
-    def delete(self, thread_id: str) -> Thread:
+    def bin(self, thread_id: str) -> Thread:
         """Mark a conversation as deleted; `restore` undoes it. Raises `NotFoundError`."""
         return self._set(thread_id, "deleted_at_ms = coalesce(deleted_at_ms, ?)", _now_ms())
 
     def restore(self, thread_id: str) -> Thread:
-        """Undo `delete`. Raises `NotFoundError`."""
+        """Undo `bin`. Raises `NotFoundError`."""
         return self._set(thread_id, "deleted_at_ms = NULL")
 
     def pin(self, thread_id: str, is_pinned: bool) -> Thread:
@@ -175,7 +175,7 @@ class Sessions:
         """Move a conversation to the archive, and unpin it; or move it out. Raises `NotFoundError`."""
         return self._set(thread_id, "is_archived = ?1, is_pinned = is_pinned AND NOT ?1", is_archived)
 
-    def drop(self, thread_id: str) -> Thread:
+    def erase(self, thread_id: str) -> Thread:
         """Delete the row and return it. Raises `NotFoundError`."""
         with self._db.transaction() as db:
             self._db.recount()

@@ -165,7 +165,7 @@ class Catalog:
         with self._db.transaction() as db:
             db.execute("UPDATE documents SET status = 'failed', message = ? WHERE doc_id = ?", (message, doc_id))
 
-    def delete_document(self, doc_id: str, *, keep_uploads: bool = False) -> tuple[int, list[ArtifactRef]]:
+    def erase_document(self, doc_id: str, *, keep_uploads: bool = False) -> tuple[int, list[ArtifactRef]]:
         """Delete the rows of one document.
 
         Returns the epoch and the artifacts that are no longer referred to.

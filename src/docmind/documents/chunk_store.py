@@ -93,7 +93,7 @@ class NodeStore:
             self.put(nodes)
             _drop_unused(db, old)
 
-    def forget(self, doc_id: str) -> None:
+    def drop(self, doc_id: str) -> None:
         """Delete all nodes and pages of a document that is read again.
 
         The next start sets their artifacts aside.

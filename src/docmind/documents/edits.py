@@ -185,7 +185,7 @@ class Edits:
             db.execute("UPDATE collections SET name = ? WHERE collection_id = ?", (line, collection_id))
         return self.collection(collection_id)
 
-    def delete_collection(self, collection_id: str) -> Collection:
+    def remove_collection(self, collection_id: str) -> Collection:
         """Delete a collection and return it; its documents stay. Raises `NotFoundError`."""
         gone = self.collection(collection_id)
         with self._db.transaction() as db:

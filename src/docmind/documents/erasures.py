@@ -88,7 +88,7 @@ class Erasures:
             images = [row[0] for row in db.execute("SELECT DISTINCT image FROM pages WHERE doc_id = ?", (doc_id,))]
             before = _counted(db, doc_id, contents, images)
             held, refs = destroy_segments(db, doc_id) if plan.snapshots else (0, [])
-            _, unreferenced = self._catalog.delete_document(doc_id)
+            _, unreferenced = self._catalog.erase_document(doc_id)
             unreferenced += [ref for ref in self._catalog.doom(refs) if ref not in unreferenced]
             after = _counted(db, doc_id, contents, images)
             counts = {name: number - after[name] for name, number in before.items()}
@@ -134,7 +134,7 @@ class Erasures:
                 "UPDATE erasures SET receipt = ?, plan = '{}', traces = x'' WHERE erasure_id = ?", (receipt, erasure_id)
             )
 
-    def drop(self, erasure_id: int) -> None:
+    def remove(self, erasure_id: int) -> None:
         """Forget an erasure whose document was added again before it was finished."""
         with self._db.transaction() as db:
             db.execute("DELETE FROM erasures WHERE erasure_id = ?", (erasure_id,))

@@ -251,7 +251,7 @@ class Uploads:
                 refs = readable_artifacts(named)
                 db.executemany("DELETE FROM uploads WHERE upload_id = ?", ids)
                 unreferenced = self._catalog.unreferenced(refs)
-            self._artifacts.delete(unreferenced)
+            self._artifacts.remove(unreferenced)
         return removed
 
     def _hand_in(self, uploads: Sequence[Upload], held: set[int] | None) -> list[int]:

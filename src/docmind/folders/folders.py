@@ -199,7 +199,7 @@ class Folders:
         with self._db.transaction() as db:
             db.executemany("DELETE FROM folder_files WHERE doc_id = ? AND is_gone", [(one,) for one in doc_ids])
 
-    def delete_gone(self, doc_ids: Sequence[str]) -> int:
+    def bin_gone(self, doc_ids: Sequence[str]) -> int:
         """Delete documents whose file is gone, and return how many. Others are not touched."""
         wanted = {gone.doc_id for gone in self.gone()} & set(doc_ids)
         for doc_id in sorted(wanted):

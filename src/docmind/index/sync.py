@@ -224,7 +224,7 @@ class IndexSync:
     def _models(self) -> Models:
         return self._pages.models(self._committed)
 
-    def delete(self, doc_id: str) -> None:
+    def drop(self, doc_id: str) -> None:
         """Remove one document that the vault does not hold any more."""
         with self._lock:
             self._replace(doc_id)

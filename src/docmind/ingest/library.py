@@ -152,10 +152,10 @@ class Library:
         self._db.check_writable()
         return self._edits.rename_collection(collection_id, name)
 
-    def delete_collection(self, collection_id: str) -> Collection:
+    def remove_collection(self, collection_id: str) -> Collection:
         """Delete a collection and return it; its documents stay. Raises `NotFoundError`."""
         self._db.check_writable()
-        return self._edits.delete_collection(collection_id)
+        return self._edits.remove_collection(collection_id)
 
     def collect(self, collection_id: str, doc_ids: Sequence[str], *, leave: bool = False) -> None:
         """Put documents into a collection, or with `leave` take them out. Raises `NotFoundError`."""
@@ -164,7 +164,7 @@ class Library:
 
     # the bin
 
-    def delete(self, doc_ids: Sequence[str]) -> tuple[DocumentInfo, ...]:
+    def bin(self, doc_ids: Sequence[str]) -> tuple[DocumentInfo, ...]:
         """Move documents to the bin, from where `restore` brings them back; no search finds them there.
 
         A document that is not read to its end, and any where `bin_days` is 0, is deleted for good; its erasure is
@@ -178,13 +178,13 @@ class Library:
         self.follow_changes()
         for info in found:
             if info.doc_id not in kept:
-                self._delete(info.doc_id)
+                self._erase(info.doc_id)
         return tuple(self._catalog.document_or_binned(doc_id) for doc_id in kept)
 
-    def _delete(self, doc_id: str) -> None:
+    def _erase(self, doc_id: str) -> None:
         self._reserve.make_room()
         try:
-            self._ingest.delete(doc_id)
+            self._ingest.erase(doc_id)
         finally:
             with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
                 self._visual.sweep()
@@ -204,7 +204,7 @@ class Library:
         self._edits.restore(doc_ids)
         self.follow_changes()
 
-    def forget_outlines(self) -> None:
+    def drop_outlines(self) -> None:
         """Drop the outlines that are kept in memory."""
         self._outlines = {}
 

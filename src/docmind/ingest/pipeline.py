@@ -158,7 +158,7 @@ class Ingest:
                 result = self._refuse(file, error, had_pages=had_pages)
             except CancelledError:
                 if not self._pages_of(file.doc_id):
-                    self._forget(file.doc_id)
+                    self._erase_unread(file.doc_id)
                 raise
             except NotFoundError:
                 result = AddResult(file.name, "cancelled", message=_("It was deleted while it was being read."))
@@ -270,7 +270,7 @@ class Ingest:
             self._index.started().mirror.put(text.info.doc_id)
         return results
 
-    def delete(self, doc_id: str, plan: ErasurePlan | None = None) -> Erasure:
+    def erase(self, doc_id: str, plan: ErasurePlan | None = None) -> Erasure:
         """Begin the erasure of a document: delete it from the vault, the artifacts and the index.
 
         `plan` says what else is to be erased, by default its quotes; `docmind.maintenance` finishes it, at the next
@@ -290,14 +290,14 @@ class Ingest:
                 erasure, unreferenced = erasures.begin(doc_id, plan, traces)
             except DiskFullError:
                 with contextlib.suppress(VaultError):  # what can be deleted may be room enough
-                    self._artifacts.delete(self._catalog.images_of(doc_id))
+                    self._artifacts.remove(self._catalog.images_of(doc_id))
                 erasure, unreferenced = erasures.begin(doc_id, plan, traces)
-            self._artifacts.delete(unreferenced)
+            self._artifacts.remove(unreferenced)
             self._catalog.buried()
         self._db.settle()
         with contextlib.suppress(DiskFullError):
             mirror = self._index.started().mirror
-            mirror.delete(doc_id)
+            mirror.drop(doc_id)
             mirror.commit()
         return erasure
 
@@ -417,7 +417,7 @@ class Ingest:
         stored = self._catalog.pages_of(doc_id) if known else []
         with self._reader.read(upload, skip={page.page_no for page in stored}, waiting=step.check) as reading:
             if stored and known is not None and reading.pages != known.pages:  # drawn differently than before
-                self._nodes.forget(doc_id)
+                self._nodes.drop(doc_id)
                 return self._add(file, upload, step)
             info = replace(_begun(file, upload, reading), pages_done=len(stored))
             with self._rows, self._db.transaction():
@@ -531,16 +531,16 @@ class Ingest:
             locked = _("Reading was cut off, and its password is needed to go on.")
             self._catalog.fail_document(file.doc_id, locked if isinstance(error, PasswordNeededError) else str(error))
         else:
-            self._forget(file.doc_id)
+            self._erase_unread(file.doc_id)
         return refused(file.name, error)
 
-    def _forget(self, doc_id: str) -> None:
+    def _erase_unread(self, doc_id: str) -> None:
         """Delete a document that is not ready; its file stays in the queue, to be tried again."""
         with self._rows:
             known = self._known(doc_id)
             if known is not None and known.status != "ready":
-                _, unreferenced = self._catalog.delete_document(doc_id, keep_uploads=True)
-                self._artifacts.delete(unreferenced)
+                _, unreferenced = self._catalog.erase_document(doc_id, keep_uploads=True)
+                self._artifacts.remove(unreferenced)
 
     def _pages_of(self, doc_id: str) -> int:
         known = self._known(doc_id)

@@ -34,7 +34,7 @@ def sweep(folder: Path, database: Database, shelves: Sequence[Shelf], guard: Abs
     given = _strays(folder, database, shelves)
     for shelf in shelves:
         with database.reading(), guard:
-            shelf.forget(shelf.lost())
+            shelf.drop(shelf.lost())
             gaps = shelf.gaps()
             blocks = shelf.blocks
             empty = not shelf.snapshot().places

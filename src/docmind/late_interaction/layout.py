@@ -159,7 +159,7 @@ class Shelf:
         size = len(self.blocks or ())
         return [*found, (end, size - end)] if size > end else found
 
-    def forget(self, late_ids: Iterable[int]) -> None:
+    def drop(self, late_ids: Iterable[int]) -> None:
         """Delete rows: their pages are missing again."""
         with self._db.transaction() as db:
             db.executemany("DELETE FROM late_pages WHERE late_id = ?", [(late_id,) for late_id in late_ids])

@@ -171,7 +171,7 @@ class LatePages:
             lost |= {place.image for at, place in enumerate(snapshot.places) if not snapshot.is_sound(at)}
         return sorted(lost)
 
-    def forget(self, fingerprint: str, images: Iterable[str]) -> None:
+    def drop_pages(self, fingerprint: str, images: Iterable[str]) -> None:
         """Delete the vectors of these images: they are missing again."""
         with self._writing, self._db.transaction() as db, self._lock:
             db.executemany(
@@ -322,7 +322,7 @@ class LatePages:
                     rotten.append(late_id)
         if rotten:
             with self._db.reading(), self._lock:
-                self._shelf(fingerprint).forget(rotten)
+                self._shelf(fingerprint).drop(rotten)
         return not rotten
 
     def _page(self, fingerprint: str, image: str) -> tuple[np.ndarray, np.ndarray, int, int]:

@@ -369,11 +369,11 @@ class _Running:
     def end(self) -> None:
         """End the process and remove its socket. Idempotent."""
         self.client.end()
-        self._forget()
+        self._drop()
 
     def _load(self, ask: Ask) -> None:
         """Have a new process load the file. Raises `LanguageModelDownError`, `WorkerFailedError`."""
-        self._forget()
+        self._drop()
         self._folder = _socket_folder()
         self.key = secrets.token_urlsafe(32)
         threads = self._settings.threads or _cores()
@@ -394,7 +394,7 @@ class _Running:
             raise WorkerFailedError("it listens at an address that was not asked for")
         self._address = told.removeprefix("unix://")
 
-    def _forget(self) -> None:
+    def _drop(self) -> None:
         if self._folder is not None:
             self._folder.cleanup()
         self._folder = None

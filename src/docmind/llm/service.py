@@ -104,19 +104,19 @@ class LanguageModels:
         Raises `ConfigError`, `DiskFullError`.
         """
         info = self._inside.add(file)
-        self._forget_found()
+        self._drop_found()
         return info
 
     def take(self, file: Path) -> ModelInfo:
         """Move a fetched GGUF file to the models inside DocMind. Raises `ConfigError`."""
         info = self._inside.add(file, moves=True)
-        self._forget_found()
+        self._drop_found()
         return info
 
     def remove(self, name: str) -> None:
         """Remove the GGUF file that was added under this name. Raises `NotFoundError`, `ConfigError`."""
         self._inside.remove(name)
-        self._forget_found()
+        self._drop_found()
 
     def removal(self, name: str) -> str:
         """Return the sentence that says what `remove` would do; empty where there is nothing to remove."""
@@ -263,7 +263,7 @@ class LanguageModels:
         is_chosen = isinstance(self._choice, dict) and self._choice.get("provider") == "inside"
         return is_chosen or self._settings.gguf is not None or self._settings.provider == "inside"
 
-    def _forget_found(self) -> None:
+    def _drop_found(self) -> None:
         with self._changed:
             self._found_at = -_KEPT_S
 

@@ -128,7 +128,7 @@ class Purge:
                         continue
                     noted = tuple(self.memories_of(doc_id)) if memories else ()
                     with suppress(NotFoundError):  # erased meanwhile
-                        self._ingest.delete(doc_id, ErasurePlan(conversations, noted, snapshots))
+                        self._ingest.erase(doc_id, ErasurePlan(conversations, noted, snapshots))
                 made = {receipt.doc_id: receipt for receipt in self._finish(tell)}
             finally:
                 self._reserve.refill()
@@ -197,7 +197,7 @@ class Purge:
         pending = []
         for erasure in self._erasures.pending():
             if self._erasures.is_back(erasure.doc_id):  # it was added again, and is no document that is gone
-                self._erasures.drop(erasure.erasure_id)
+                self._erasures.remove(erasure.erasure_id)
             else:
                 pending.append(erasure)
         if not pending:
@@ -214,7 +214,7 @@ class Purge:
     def _steps(self, pending: Sequence[Erasure], tell: Progress) -> list[tuple[Erasure, ErasureReceipt]]:
         self._forget()
         with self._catalog.naming:
-            self._artifacts.delete(self._catalog.unreferenced(ref for erasure in pending for ref in erasure.refs))
+            self._artifacts.remove(self._catalog.unreferenced(ref for erasure in pending for ref in erasure.refs))
             self._catalog.buried()
         if asked := [erasure.doc_id for erasure in pending if erasure.plan.snapshots]:
             self._snapshots.follow_erasure(asked)
@@ -227,7 +227,7 @@ class Purge:
                 quotes[erasure.doc_id] = self._conversing.erase(erasure.doc_id, erasure.traces)
             for memory_id in erasure.plan.memories:
                 with suppress(NotFoundError):
-                    self._memories.forget(memory_id)
+                    self._memories.remove(memory_id)
                     memories[erasure.doc_id] += 1
         tell(STEPS[2], 3, len(STEPS))
         self._erase_points()

@@ -178,13 +178,13 @@ class Repairs:
                     (_newest_state(db, problem.place), problem.place),
                 )
         for problem in by_kind.get("late-lost", ()):
-            self._visual.late_store.pages().forget(str(problem.key), [problem.place])
+            self._visual.late_store.pages().drop_pages(str(problem.key), [problem.place])
         if {"late-lost", "late-unused", "late-unnamed"} & by_kind.keys():
             self._visual.sweep()
         with self._catalog.naming:
             names = [problem.place for problem in by_kind.get("file-erased", ())]
             refs = [ArtifactRef(name[:64], name[64:]) for name in names]
-            self._artifacts.delete(self._catalog.unreferenced(refs))
+            self._artifacts.remove(self._catalog.unreferenced(refs))
             if "file-unnamed" in by_kind:
                 self._artifacts.set_aside(self._catalog.artifact_ids())
 

@@ -38,8 +38,8 @@ from docmind.storage import (
     Mark,
     OpenedKeys,
     Preferences,
-    drop_database,
     kept_databases,
+    remove_database,
 )
 from docmind.wording import N_, _
 
@@ -182,7 +182,7 @@ class Rotation:
         if new is not None and self._keyset.db_key != new.db_key:
             self._db.change_key(new.db_key, Mark(self._data_dir / "mark", new.db_key, self._keys().vault_id))
             for kept in kept_databases(self._data_dir):  # the key that opens them is about to be forgotten
-                drop_database(self._data_dir, kept.name)
+                remove_database(self._data_dir, kept.name)
             self._change(lambda keyset: replace(keyset, db_key=new.db_key))
         return files, unreadable
 

@@ -80,12 +80,12 @@ from docmind.storage import (
     Row,
     SnapshotFiles,
     UserSettings,
-    drop_database,
     expire_databases,
     find_kept,
     holds_document,
     kept_databases,
     open_part,
+    remove_database,
     seal_part,
 )
 from docmind.wording import N_, _
@@ -453,7 +453,7 @@ class Snapshots:
             for old in self._surplus(self.list(), but=(before.snapshot_id, snapshot_id)):
                 self._remove(old.snapshot_id)
         self._db.settle()
-        self._library.forget_outlines()
+        self._library.drop_outlines()
         self._library.follow_changes()
         if reindex:
             self._index.rebuild(report)
@@ -478,7 +478,7 @@ class Snapshots:
                 if settings:
                     self._put_settings(target.settings, put, left)
         except BaseException:
-            self._settings.drop(())  # has the settings in memory read again
+            self._settings.unset(())  # has the settings in memory read again
             raise
         return Activation(before.snapshot_id, *counts, settings=tuple(put), left=tuple(left))
 
@@ -501,7 +501,7 @@ class Snapshots:
         self._rows.pin(snapshot_id, is_pinned=pinned)
         return self._known(snapshot_id)
 
-    def delete(self, snapshot_id: str) -> SnapshotInfo:
+    def remove(self, snapshot_id: str) -> SnapshotInfo:
         """Remove a snapshot, with what only it holds, and return it; the library stays as it is.
 
         Raises `NotFoundError`, `VaultError`.
@@ -513,11 +513,11 @@ class Snapshots:
         self._library.follow_changes()
         return info
 
-    def delete_database(self, name: str) -> KeptDatabase:
+    def remove_database(self, name: str) -> KeptDatabase:
         """Remove a copy of the database from before its schema changed. Raises `NotFoundError`, `VaultError`."""
         self._db.check_writable()
         found = find_kept(self._data_dir, name)
-        drop_database(self._data_dir, name)
+        remove_database(self._data_dir, name)
         return found
 
     def prune(
@@ -561,7 +561,7 @@ class Snapshots:
                 self._follow_rows(info)
             for kept in self.databases():
                 if self._is_in(kept, doc_ids):
-                    drop_database(self._data_dir, kept.name)
+                    remove_database(self._data_dir, kept.name)
 
     def _follow_rows(self, info: SnapshotInfo) -> None:
         """Write a snapshot again without the documents that its rows do not name any more.
@@ -590,7 +590,7 @@ class Snapshots:
             self._rows.going(snapshot_id)
             self._files.remove(snapshot_id)
             self._files.remove_segments(self._rows.alone(snapshot_id))
-            self._artifacts.delete(self._rows.remove(snapshot_id))
+            self._artifacts.remove(self._rows.remove(snapshot_id))
             self._catalog.buried()
         self._db.settle()
 

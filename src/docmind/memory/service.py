@@ -276,7 +276,7 @@ class Memories:
             same = self._same(space, fact)
             if same is None or same.memory_id == memory.memory_id:
                 return self._write(space, memory.memory_id, fact)
-            self._delete([memory])
+            self._remove([memory])
             return same
 
     def merge(self, memory_ids: Sequence[str], text: str) -> Memory:
@@ -293,35 +293,35 @@ class Memories:
             space = _space(threads.pop() if len(threads) == 1 else None)
             same = self._same(space, fact)
             if same is not None:
-                self._delete([memory for memory in merged.values() if memory.memory_id != same.memory_id])
+                self._remove([memory for memory in merged.values() if memory.memory_id != same.memory_id])
                 return self._write(space, same.memory_id, fact)
             return self._write(space, uuid.uuid4().hex, fact, instead_of=merged.values())
 
-    def forget(self, memory_id: str) -> Memory:
-        """Delete a memory and its vector; return it. Raises `NotFoundError`."""
+    def remove(self, memory_id: str) -> Memory:
+        """Remove a memory and its vector; return the memory. Raises `NotFoundError`."""
         with self._lock:
             memory = self.find(memory_id)
-            self._delete([memory])
+            self._remove([memory])
         return memory
 
-    def drop(self, thread_id: str | None = None) -> int:
-        """Delete all memories of a conversation, or of the vault and all conversations; return their number."""
+    def remove_all(self, thread_id: str | None = None) -> int:
+        """Remove all memories of a conversation, or of the vault and all conversations; return their number."""
         with self._lock:
             memories = self.list(thread_id=thread_id, limit=_ALL).memories
-            self._delete(memories)
+            self._remove(memories)
         return len(memories)
 
     def everything(self) -> tuple[Memory, ...]:
         """Return all memories, of the vault and of every conversation."""
         return self.list(limit=_ALL).memories
 
-    def purge(self, *, thread_id: str | None = None) -> int:
-        """Run `drop`, and overwrite all deleted data: takes the time of rewriting the database.
+    def erase(self, *, thread_id: str | None = None) -> int:
+        """Run `remove_all`, and overwrite all deleted data: takes the time of rewriting the database.
 
         Raises `DiskFullError`, before anything is deleted, where there is no space for that.
         """
         self._database.check_room()
-        dropped = self.drop(thread_id)
+        dropped = self.remove_all(thread_id)
         self._database.scrub()
         return dropped
 
@@ -430,7 +430,7 @@ class Memories:
         self._store.change([(space, memory_id, value), *gone])
         return self.find(memory_id)
 
-    def _delete(self, memories: Iterable[Memory]) -> None:
+    def _remove(self, memories: Iterable[Memory]) -> None:
         self._store.change((_space(memory.thread_id), memory.memory_id, None) for memory in memories)
 
 

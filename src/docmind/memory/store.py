@@ -368,7 +368,7 @@ class MemoryStore(BaseStore):
             "SELECT item_id, fingerprint, vector FROM docmind_store_items WHERE namespace = ? AND key = ?", place
         ).fetchone()
         if old is not None:
-            self._forget_vectors(db, *old)
+            self._drop_vectors(db, *old)
         if value is None:
             db.execute("DELETE FROM docmind_store_items WHERE namespace = ? AND key = ?", place)
             return
@@ -468,7 +468,7 @@ class MemoryStore(BaseStore):
         ).fetchone()
         if old is None:
             return
-        self._forget_vectors(db, item_id, *old)
+        self._drop_vectors(db, item_id, *old)
         db.execute(
             "UPDATE docmind_store_items SET vector = ?, fingerprint = ? WHERE item_id = ?",
             (packed(vectors), self._embedder.fingerprint, item_id),
@@ -476,7 +476,7 @@ class MemoryStore(BaseStore):
         self._nearest.put(db, item_id, namespace, vectors)
         self._nearest.settle(db)
 
-    def _forget_vectors(self, db: Connection, item_id: int, fingerprint: str, stored: bytes | None) -> None:
+    def _drop_vectors(self, db: Connection, item_id: int, fingerprint: str, stored: bytes | None) -> None:
         if stored and fingerprint == self._embedder.fingerprint:  # vectors of another model are not in the table
             self._nearest.drop(db, item_id, len(stored) // (4 * self._embedder.dim))
 

@@ -62,7 +62,7 @@ class Fingerprints:
                 kept[name] = [stat.st_size, stat.st_mtime_ns, digest]
             self._write(notes)
 
-    def forget(self, directory: Path) -> None:
+    def drop(self, directory: Path) -> None:
         with self._lock:
             notes = self._read()
             if notes.pop(_key(directory), None) is not None:

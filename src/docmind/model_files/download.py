@@ -384,7 +384,7 @@ def note_of(folder: Path, name: str) -> Path:
     return folder / f"{name}.gguf.json"
 
 
-def discard_part(folder: Path, name: str) -> bool:
+def drop_download(folder: Path, name: str) -> bool:
     """Delete what a download of a file that was stopped has left, and return whether there was any.
 
     Raises `DownloadError` while it is being fetched, and `ConfigError`.

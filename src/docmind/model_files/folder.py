@@ -126,7 +126,7 @@ class Weights:
 
         _known(name)
         remove(self.models_dir / name)
-        self._fingerprints.forget(self.models_dir / name)
+        self._fingerprints.drop(self.models_dir / name)
 
     def _described(self, name: str, known: Known) -> Description:
         directory = self.models_dir / name
@@ -364,14 +364,14 @@ class LanguageFiles(Downloads):
         """Fetch a file in the background. Raises `ConfigError` while it is being fetched."""
         self._submit(source.name, self._fetch(source))
 
-    def discard(self, name: str) -> bool:
+    def drop_part(self, name: str) -> bool:
         """Delete what a download that was stopped has left, and return whether there was any.
 
         Raises `DownloadError` while it is being fetched, and `ConfigError`.
         """
-        from docmind.model_files.download import discard_part
+        from docmind.model_files.download import drop_download
 
-        return discard_part(self._folder, name)
+        return drop_download(self._folder, name)
 
     def _fetch(self, source: FileSource) -> _Fetch[None]:
         from docmind.model_files.download import PullFile, note_of

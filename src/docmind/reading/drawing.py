@@ -52,7 +52,7 @@ class PagePictures:
                     self._kept.popitem(last=False)
         return made[1 if thumbnail else 0]
 
-    def forget(self) -> None:
+    def drop(self) -> None:
         """Drop the pictures that are kept in memory."""
         with self._lock:
             self._kept.clear()
@@ -60,7 +60,7 @@ class PagePictures:
     def close(self) -> None:
         """End the process, and forget what was drawn. Idempotent."""
         self._client.end()
-        self.forget()
+        self.drop()
 
     def _draw(self, sheet: bytes) -> tuple[bytes, bytes]:
         try:

@@ -30,13 +30,13 @@ from .files import (
     write_private,
 )
 from .kept_database import (
-    drop_database,
     expire_databases,
     find_kept,
     go_back,
     holds_document,
     keep_database,
     kept_databases,
+    remove_database,
 )
 from .keys import (
     LARGEST_KEY_FILE,
@@ -107,7 +107,6 @@ __all__ = [
     "default_key_folder",
     "derive",
     "disk_error",
-    "drop_database",
     "expire_databases",
     "find_kept",
     "foreign_files",
@@ -131,6 +130,7 @@ __all__ = [
     "own_files",
     "read_own",
     "reading",
+    "remove_database",
     "remove_strays",
     "replacing",
     "schema_of",

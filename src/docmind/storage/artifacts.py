@@ -514,7 +514,7 @@ class Artifacts:
             return False
         return True
 
-    def delete(self, refs: Iterable[ArtifactRef]) -> int:
+    def remove(self, refs: Iterable[ArtifactRef]) -> int:
         """Unlink artifacts, including copies set aside, and return how many existed.
 
         Raises `VaultError` where the system refuses some of them, or does not note it, `DiskFullError` where that is
@@ -525,7 +525,7 @@ class Artifacts:
             there = 0
             try:
                 with self._moving:
-                    there = self._aside.drop(ref.file_name)
+                    there = self._aside.remove(ref.file_name)
                     with contextlib.suppress(FileNotFoundError):
                         self._path(ref).unlink()
                         there += 1

@@ -51,7 +51,7 @@ class AsideFolder:
         """Return the files here that had a name of this form before they were set aside."""
         return [path for _, original, path in self._files() if form.fullmatch(original)]
 
-    def drop(self, name: str) -> int:
+    def remove(self, name: str) -> int:
         """Remove every file that had this name, and return how many. Raises `OSError`."""
         places = [path for _, original, path in self._files() if original == name]
         for path in places:

@@ -85,7 +85,7 @@ def find_kept(data_dir: Path, name: str) -> KeptDatabase:
     )
 
 
-def drop_database(data_dir: Path, name: str) -> None:
+def remove_database(data_dir: Path, name: str) -> None:
     """Remove a copy; files beside it that are not DocMind's stay. Raises `NotFoundError`, `VaultError`."""
     folder = data_dir / "snapshots" / find_kept(data_dir, name).name
     try:

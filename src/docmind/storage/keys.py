@@ -248,7 +248,7 @@ def read_secret(vault_id: str, name: str) -> str | None:
         raise KeyUnavailableError(_("The keyring did not answer.")) from error
 
 
-def drop_secret(vault_id: str, name: str) -> None:
+def remove_secret(vault_id: str, name: str) -> None:
     """Delete a secret of a vault from the keyring, where it holds one. Raises `KeyUnavailableError`."""
     if read_secret(vault_id, name) is None:
         return

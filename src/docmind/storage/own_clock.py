@@ -94,7 +94,7 @@ class Ages:
             db.executemany("INSERT OR REPLACE INTO ages VALUES (?, ?, ?)", [(state, name, now) for name in sorted(new)])
             db.executemany("DELETE FROM ages WHERE state = ? AND name = ?", [(state, name) for name in sorted(gone)])
 
-    def forget(self) -> None:
+    def drop(self) -> None:
         """Forget all ages, because the vault they were noted in may not be the newest. Raises `DiskFullError`."""
         with self._db.transaction() as db:
             db.execute("DELETE FROM ages")

@@ -56,7 +56,7 @@ class Preferences:
                 (name, text),
             )
 
-    def drop(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         """Delete a preference. Idempotent."""
         with self._db.transaction() as db:
             db.execute("DELETE FROM preferences WHERE name = ?", (_checked(name),))

@@ -19,7 +19,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from docmind.config import Settings
 from docmind.errors import ConfigError, DamagedError, KeyUnavailableError
 from docmind.records.settings import SettingEffect, SettingInfo, SettingKind
-from docmind.storage.keys import drop_secret, read_secret, write_secret
+from docmind.storage.keys import read_secret, remove_secret, write_secret
 from docmind.storage.preferences import Preferences
 from docmind.wording import N_, _
 
@@ -122,7 +122,7 @@ class UserSettings:
         group, _dot, field = name.partition(".")
         return name in SETTABLE and _plain(getattr(getattr(self.now, group), field)) == value
 
-    def drop(self, names: Iterable[str]) -> tuple[str, ...]:
+    def unset(self, names: Iterable[str]) -> tuple[str, ...]:
         """Unset these, so that their defaults apply; return the names of those that were set. Raises `ConfigError`."""
         return self.put(dict.fromkeys(names))
 
@@ -180,9 +180,9 @@ class UserSettings:
 
     def _keep(self, name: str, value: Any) -> None:
         if self._kept(name) == _KEYRING:
-            drop_secret(self._vault_id, name)
+            remove_secret(self._vault_id, name)
         if value is None:
-            self._preferences.drop(_PREFIX + name)
+            self._preferences.remove(_PREFIX + name)
         elif isinstance(value, SecretStr):
             secret = value.get_secret_value()
             if self._uses_keyring:

@@ -106,7 +106,7 @@ PARTS: dict[str, Any] = {
         Middleware(Budget, purse=_purse),
         Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
-        Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.forget_opening_page, theme=_theme),
+        Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.remove_opening_page, theme=_theme),
         Middleware(Noted, activity=lambda: app_state().activity),
         Middleware(Routes, launch=startup.launch, routes=[*reader.ROUTES, *documents.LIBRARY]),
         Middleware(ClosedTabs),

@@ -70,7 +70,7 @@ class Opened:
                 self._late[description.fingerprint] = open_late_model(description, self._settings)
             return self._late[description.fingerprint]
 
-    def forget(self, *fingerprints: str) -> None:
+    def drop(self, *fingerprints: str) -> None:
         """Close models that are not used any more."""
         with self._lock:
             gone = [
@@ -98,7 +98,7 @@ class Opened:
             return
         with self._lock:
             opened = [*self._image.items(), *self._late.items()]
-        self.forget(*[fingerprint for fingerprint, model in opened if model.name == description.name])
+        self.drop(*[fingerprint for fingerprint, model in opened if model.name == description.name])
         raise VisualModelError(
             _("{name} cannot be used: {reason}").format(name=description.name, reason=description.reason),
             hint=description.hint,

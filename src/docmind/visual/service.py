@@ -101,7 +101,7 @@ class Visual:
     def disable(self, kind: ModelKind) -> None:
         """Use no model of this kind; its vectors are kept. Raises `ConfigError` where a setting decides."""
         self.choice.choose(kind, None)
-        self.opened.forget(self.by_kind[kind].serving.now().fingerprint)
+        self.opened.drop(self.by_kind[kind].serving.now().fingerprint)
 
     def is_on(self, kind: ModelKind) -> bool:
         """Return whether a model of this kind is to be used; a search reports why it cannot be."""

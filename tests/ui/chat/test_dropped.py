@@ -18,7 +18,7 @@ from docmind.records.documents import Upload
 from docmind.records.search import Filters
 from docmind.ui.app import state
 from docmind.ui.app.app_state import app_state
-from docmind.ui.app.page_view import forget
+from docmind.ui.app.page_view import drop_images
 from libraries import Library, confirm
 
 BOILER = ("boiler.pdf", text_pdf(["The boiler is serviced every spring by the landlord."]))
@@ -32,7 +32,7 @@ def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("DOCMIND_ANSWER__THRESHOLD", "0")  # the fake model's scores are always low
     app_state.clear()
-    forget()
+    drop_images()
     Library("rent", [Upload("lease.pdf", text_pdf(["The rent is paid each month."]))], confirm).copy_to(tmp_path)
     yield app_state().open()
     app_state.clear()
@@ -144,7 +144,7 @@ def test_what_is_chosen_stays_with_the_conversation_and_follows_the_bin(docmind:
     assert docmind.conversations.thread(bound).bound.doc_ids == tuple(sorted((boiler, owls)))
     click(test, f"show-{free}")
     assert test.session_state[state.FILTER_DOCUMENTS] == []
-    docmind.library.delete([boiler])
+    docmind.library.bin([boiler])
     click(test, f"show-{bound}")
     assert test.session_state[state.FILTER_DOCUMENTS] == [owls]
     docmind.library.restore([boiler])

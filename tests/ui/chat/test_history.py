@@ -21,7 +21,7 @@ from docmind.records.conversations import Run
 from docmind.records.documents import Upload
 from docmind.ui.app import state
 from docmind.ui.app.app_state import app_state
-from docmind.ui.app.page_view import forget
+from docmind.ui.app.page_view import drop_images
 from docmind.ui.chat.history import Lanes
 from each import each_of
 from libraries import Library
@@ -132,7 +132,7 @@ def docmind(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind
     }.items():  # fmt: skip
         monkeypatch.setenv(f"DOCMIND_{name}", value)
     app_state.clear()
-    forget()
+    drop_images()
     Library("birds", [Upload("birds.pdf", BIRDS)], settings=settings_of).copy_to(data_dir.parent)
     yield app_state().open()
     app_state.clear()

@@ -150,7 +150,7 @@ def test_forgetting_and_undoing_it(mind: DocMind) -> None:
 def test_a_memory_that_another_tab_forgot_is_one_sentence(mind: DocMind) -> None:
     one = mind.memories.add("The lease ends in June")
     test = panel()
-    mind.memories.forget(one.memory_id)
+    mind.memories.remove(one.memory_id)
     test.button(key=f"forget-memory-{one.memory_id}").click().run()
     assert "There is no memory" in said(test)
     assert "Undo" not in said(test)

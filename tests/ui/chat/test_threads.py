@@ -106,7 +106,7 @@ def test_many_are_listed_in_parts_and_found_by_words() -> None:
 
 def test_what_was_deleted_elsewhere_is_not_opened() -> None:
     _, gone = create("Kept", "Gone")
-    app_state().open().conversations.delete(gone)
+    app_state().open().conversations.bin(gone)
     test = opened(gone)
     assert "thread" not in test.query_params
     assert listed(test) == ["Kept"]
@@ -118,7 +118,7 @@ def test_what_was_deleted_elsewhere_is_not_opened() -> None:
 def test_the_last_deletion_is_undone_and_opened() -> None:
     (gone,) = create("Gone too soon")
     test = opened()
-    test.session_state[state.DELETED_THREAD] = app_state().open().conversations.delete(gone)
+    test.session_state[state.DELETED_THREAD] = app_state().open().conversations.bin(gone)
     run(test)
     assert not listed(test)
     click(test, "undo")
@@ -131,7 +131,7 @@ def test_restoring_and_deleting_for_good() -> None:
     back, gone = create("Bring me back", HOSTILE)
     conversations = app_state().open().conversations
     for thread_id in (back, gone):
-        conversations.delete(thread_id)
+        conversations.bin(thread_id)
     test = click(opened(), "deleted-threads")
     click(test, f"purge-{gone}")
     assert "cannot be undone" in "".join(text.value for text in test.markdown)
@@ -164,7 +164,7 @@ def test_hostile_titles_are_escaped_wherever_they_stand() -> None:
     first, second = create(HOSTILE, HOSTILE + " too")
     conversations = app_state().open().conversations
     test = opened(first)
-    test.session_state[state.DELETED_THREAD] = conversations.delete(second)
+    test.session_state[state.DELETED_THREAD] = conversations.bin(second)
     test.session_state[state.THREAD_DIALOG] = ("deleted", second)
     run(test)
     shown = [*test.markdown, *test.caption, *test.success, *test.error]

@@ -186,7 +186,7 @@ def test_a_page_that_is_deleted_under_the_result_leaves_a_line(vault: DocMind) -
     test = looking_for(crop(9))
     hit = test.session_state[state.PICTURE].now.result.hits[0]
     vault.erase([hit.doc_id])
-    page_view.forget()
+    page_view.drop_images()
     assert "short lived\\.png, page 1: no longer in the library" in told(run(test))
     assert "#read=" not in told(test)
 

@@ -53,7 +53,7 @@ def test_rows_are_sent_again_only_after_a_change(docmind: DocMind, client: TestC
     assert answer.status_code == 200
     (name,) = answer.json()["collections"].values()
     assert name == "Birds"
-    docmind.library.delete([owls])
+    docmind.library.bin([owls])
     assert len(client.get("/-/library").json()["rows"]) == 1
     assert client.get(f"/-/document/{owls}/original").status_code == 404
 

@@ -75,7 +75,7 @@ def _source_strip(_docmind: DocMind, _source: Source, key: str, quads: tuple[Qua
     return highlight.strip(_docmind.conversations.source_image(_source), quads, size)
 
 
-def forget() -> None:
+def drop_images() -> None:
     """Drop every cached page image, after a deletion."""
     for kept in (page_jpeg, outlined_jpeg, strip_jpeg, _source_jpeg, _source_strip):
         kept.clear()

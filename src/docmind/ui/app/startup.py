@@ -18,10 +18,10 @@ from docmind.access import (
     RunningApp,
     announce,
     find_running,
-    forget_opening_page,
     is_alive,
     listen_private,
     open_browser,
+    remove_opening_page,
     remove_socket,
     withdraw,
 )
@@ -93,7 +93,7 @@ class Startup:
 
     def end(self) -> None:
         """Remove what `begin` left in the data folder."""
-        self.forget_opening_page()
+        self.remove_opening_page()
         if self._told is not None and self._data_dir is not None:
             try:
                 withdraw(self._data_dir, self._told)
@@ -105,10 +105,10 @@ class Startup:
                 except OSError as error:
                     _log.warning("%s stays (%s); the next start replaces it.", self._told.socket, error.strerror)
 
-    def forget_opening_page(self) -> None:
+    def remove_opening_page(self) -> None:
         """Remove the page that opened the browser: its ticket was used."""
         if self._data_dir is not None:
-            forget_opening_page(self._data_dir)
+            remove_opening_page(self._data_dir)
 
     def _check_folder(self) -> None:
         if self._data_dir is not None and self._data_dir.is_dir():

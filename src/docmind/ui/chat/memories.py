@@ -231,7 +231,7 @@ def _draw_row(docmind: DocMind, memory: Memory, thread_id: str | None, *, can_me
             icon=":material/delete:",
             type="tertiary",
             help=_("Forget {name}").format(name=name),
-            on_click=_forget,
+            on_click=_remove,
             args=(docmind, memory),
         )
 
@@ -278,8 +278,8 @@ def _draw_purge(docmind: DocMind, thread_id: str | None, everything: Sequence[Me
     if asked is None:
         with st.container(horizontal=True):
             if here:
-                _purge_button(_("Erase those of this conversation"), _HERE)
-            _purge_button(_("Erase everything"), _EVERYWHERE)
+                _erase_button(_("Erase those of this conversation"), _HERE)
+            _erase_button(_("Erase everything"), _EVERYWHERE)
         return
     scope, members = (thread_id, here) if asked == _HERE else (None, everything)
     with st.container(border=True, key="memory-purge", gap="xsmall"):
@@ -297,12 +297,12 @@ def _draw_purge(docmind: DocMind, thread_id: str | None, everything: Sequence[Me
                 key="memory-erase",
                 type="primary",
                 icon=":material/delete_forever:",
-                on_click=_purge,
+                on_click=_erase,
                 args=(docmind, scope),
             )
 
 
-def _purge_button(label: str, scope: str) -> None:
+def _erase_button(label: str, scope: str) -> None:
     st.button(
         label,
         key=f"memory-purge-{scope}",
@@ -349,8 +349,8 @@ def _save(docmind: DocMind, memory_id: str, key: str) -> None:
         _edit(None)
 
 
-def _forget(docmind: DocMind, memory: Memory) -> None:
-    if _done(lambda: docmind.memories.forget(memory.memory_id)):
+def _remove(docmind: DocMind, memory: Memory) -> None:
+    if _done(lambda: docmind.memories.remove(memory.memory_id)):
         st.session_state[state.FORGOTTEN] = memory
 
 
@@ -365,6 +365,6 @@ def _ask_purge(scope: str | None) -> None:
     st.session_state[state.PURGING_MEMORIES] = scope
 
 
-def _purge(docmind: DocMind, scope: str | None) -> None:
-    if _done(lambda: docmind.memories.purge(thread_id=scope)):
+def _erase(docmind: DocMind, scope: str | None) -> None:
+    if _done(lambda: docmind.memories.erase(thread_id=scope)):
         _ask_purge(None)

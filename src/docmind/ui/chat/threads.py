@@ -112,7 +112,7 @@ def _confirm_purge(docmind: DocMind, thread: Thread) -> None:
     if not erase:
         return
     with st.spinner(_("Erasing…")):
-        outcome = errors.attempt(lambda: docmind.conversations.purge(thread.thread_id))
+        outcome = errors.attempt(lambda: docmind.conversations.erase_thread(thread.thread_id))
     if isinstance(outcome, DocMindError):
         errors.show(outcome)
         return
@@ -423,7 +423,7 @@ def _choices(thread: Thread) -> list[str]:
 def _act(docmind: DocMind, thread: Thread, menu: str) -> None:
     chosen = st.session_state.get(menu)
     if chosen == _DELETE:
-        if isinstance(outcome := _attempted(lambda: docmind.conversations.delete(thread.thread_id)), Thread):
+        if isinstance(outcome := _attempted(lambda: docmind.conversations.bin(thread.thread_id)), Thread):
             if st.session_state.get(state.THREAD) == thread.thread_id:
                 leave()
             st.session_state[state.DELETED_THREAD] = outcome
@@ -452,17 +452,17 @@ def _draw_undo(docmind: DocMind) -> None:
         st.caption(_("Deleted **{title}**").format(title=escape(conversation(thread.title), limit=60)))
         with st.container(horizontal=True, gap="small"):
             st.button(_("Undo"), key="undo", icon=":material/undo:", on_click=_undo, args=(docmind, thread))
-            st.button(_("Dismiss"), key="undo-dismiss", type="tertiary", on_click=_forget_deleted)
+            st.button(_("Dismiss"), key="undo-dismiss", type="tertiary", on_click=_drop_deleted)
 
 
 def _undo(docmind: DocMind, thread: Thread) -> None:
     if _attempted(lambda: docmind.conversations.restore(thread.thread_id)) is not None:
-        _forget_deleted()
+        _drop_deleted()
         if st.session_state.get(state.THREAD) is None:
             show(thread.thread_id)
 
 
-def _forget_deleted() -> None:
+def _drop_deleted() -> None:
     st.session_state.pop(state.DELETED_THREAD, None)
 
 

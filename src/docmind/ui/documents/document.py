@@ -74,7 +74,7 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str]
         edit = (library.RENAME, (info.doc_id,))
         st.button(_("Rename"), icon=":material/edit:", key="document-rename", on_click=library.ask, args=edit)
         gone = (docmind, (info.doc_id,))
-        st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.delete, args=gone)
+        st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.move_to_bin, args=gone)
         erased = (library.PURGE, (info.doc_id,))
         st.button(
             _("Erase for good"),

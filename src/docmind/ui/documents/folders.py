@@ -57,7 +57,7 @@ def _draw_folder(docmind: DocMind, info: FolderInfo) -> None:
             args=(lambda: docmind.folders.watch(info.folder_id, is_watched=not info.is_watched),),
         )
         _button(_("Look now"), f"run-{info.folder_id}", ":material/sync:", lambda: _look(docmind, info.folder_id))
-        _button(_("Remove"), f"remove-{info.folder_id}", ":material/close:", lambda: _forget(docmind, info.folder_id))
+        _button(_("Remove"), f"remove-{info.folder_id}", ":material/close:", lambda: _remove(docmind, info.folder_id))
 
 
 def _about(info: FolderInfo) -> str:
@@ -97,7 +97,7 @@ def _look(docmind: DocMind, folder_id: int) -> None:
     docmind.queue.start()
 
 
-def _forget(docmind: DocMind, folder_id: int) -> None:
+def _remove(docmind: DocMind, folder_id: int) -> None:
     docmind.folders.remove(folder_id)
 
 
@@ -115,7 +115,7 @@ def _draw_gone(docmind: DocMind) -> None:
             ids = [file.doc_id for file in gone]
             with st.container(horizontal=True, gap="small"):
                 _button(_("Keep all"), "keep-all", ":material/check:", lambda: docmind.folders.keep(ids))
-                _button(_("Delete all"), "delete-all", ":material/delete:", lambda: docmind.folders.delete_gone(ids))
+                _button(_("Delete all"), "delete-all", ":material/delete:", lambda: docmind.folders.bin_gone(ids))
 
 
 def _draw_gone_file(docmind: DocMind, file: GoneFile) -> None:
@@ -123,7 +123,7 @@ def _draw_gone_file(docmind: DocMind, file: GoneFile) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"gone-{file.doc_id}"):
         st.markdown(escape(file.document, limit=64), width="stretch")
         _button(_("Keep"), f"keep-{file.doc_id}", ":material/check:", lambda: docmind.folders.keep(ids))
-        _button(_("Delete"), f"delete-{file.doc_id}", ":material/delete:", lambda: docmind.folders.delete_gone(ids))
+        _button(_("Delete"), f"delete-{file.doc_id}", ":material/delete:", lambda: docmind.folders.bin_gone(ids))
 
 
 def _button(label: str, key: str, icon: str, work: Callable[[], object]) -> None:

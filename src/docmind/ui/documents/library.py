@@ -112,7 +112,7 @@ def _act(docmind: DocMind, ask_collection: Callable[[str], None]) -> None:
     elif what == "open":
         open_document(ids[0])
     elif what == "delete":
-        delete(docmind, ids)
+        move_to_bin(docmind, ids)
     elif what == "embed":
         st.session_state[state.EMBEDDING] = ids
     elif what == "resume":
@@ -139,7 +139,7 @@ def _unselect() -> None:
 # --- deletion
 
 
-def delete(docmind: DocMind, doc_ids: Sequence[str]) -> None:
+def move_to_bin(docmind: DocMind, doc_ids: Sequence[str]) -> None:
     """Move documents to the bin; ask first where one would be gone for good. For callbacks."""
 
     def work() -> None:
@@ -147,8 +147,8 @@ def delete(docmind: DocMind, doc_ids: Sequence[str]) -> None:
         if not docmind.library.bin_days or any(info.status != "ready" for info in infos):
             ask(PURGE, doc_ids)
             return
-        st.session_state[state.BINNED] = docmind.library.delete(doc_ids)
-        page_view.forget()
+        st.session_state[state.BINNED] = docmind.library.bin(doc_ids)
+        page_view.drop_images()
         close_document()
         _unselect()
 
@@ -193,7 +193,7 @@ def _draw_receipts(docmind: DocMind, receipts: Sequence[ErasureReceipt], told: s
         for receipt in receipts:
             if receipt.is_finished:
                 _draw_receipt(docmind, receipt)
-        st.button(_("Dismiss"), key="receipts-dismiss", type="tertiary", on_click=_forget_receipts)
+        st.button(_("Dismiss"), key="receipts-dismiss", type="tertiary", on_click=_drop_receipts)
 
 
 def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
@@ -212,7 +212,7 @@ def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
         st.json({"erased": dict(receipt.erased), "found": dict(receipt.found), "files": receipt.files})
 
 
-def _forget_receipts() -> None:
+def _drop_receipts() -> None:
     st.session_state.pop(state.RECEIPT, None)
 
 
@@ -373,7 +373,7 @@ def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
             _finish(errors.attempt(lambda: docmind.library.rename(doc_id, document=new, title=title)))
 
 
-def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
+def _erase(docmind: DocMind, ids: tuple[str, ...]) -> None:
     names = [info.document for info in (*docmind.documents(), *docmind.library.binned()) if info.doc_id in ids]
     st.markdown(f"**{escape(names[0], limit=120)}**" if len(names) == 1 else f"**{_selected(len(names))}**")
     st.write(
@@ -413,7 +413,7 @@ def _purge(docmind: DocMind, ids: tuple[str, ...]) -> None:
         lambda: docmind.erase(there, conversations=quotes, memories=memories, snapshots=snapshots, progress=tell)
     )
     if not isinstance(outcome, DocMindError):
-        page_view.forget()
+        page_view.drop_images()
         st.session_state[state.RECEIPT] = outcome
         if st.query_params.get(state.OPEN_DOCUMENT) in ids:
             close_document()
@@ -432,6 +432,6 @@ _DIALOGS = {
     TAG: (N_("Tags"), "label", _tag),
     COLLECT: (N_("Add to collection"), "folder_special", _collect),
     RENAME: (N_("Rename"), "edit", _rename),
-    PURGE: (N_("Erase for good?"), "delete_forever", _purge),
-    EMPTY: (N_("Empty the bin?"), "delete_forever", _purge),
+    PURGE: (N_("Erase for good?"), "delete_forever", _erase),
+    EMPTY: (N_("Empty the bin?"), "delete_forever", _erase),
 }

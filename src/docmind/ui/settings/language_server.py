@@ -63,7 +63,7 @@ def draw(docmind: DocMind, settings: Settings) -> None:
                 disabled=is_fixed["llm.url"],
             )
             if any(info.source == "app" for info in infos.values()):
-                st.button(_("Forget this server"), key="server-forget", type="tertiary", on_click=_forget)
+                st.button(_("Forget this server"), key="server-forget", type="tertiary", on_click=_drop)
         _draw_tried()
         errors.show_of(_SERVER)
 
@@ -151,7 +151,7 @@ def _bare(value: object) -> object:
     return value.get_secret_value() if isinstance(value, SecretStr) else value
 
 
-def _forget() -> None:
+def _drop() -> None:
     if fields.apply(_SERVER, dict.fromkeys(_NAMES)):
         for key in (_URL, _KEY, _MODEL):
             st.session_state[key] = ""

@@ -110,7 +110,7 @@ def _draw_database(docmind: DocMind, database: KeptDatabase) -> None:
             st.button(
                 _("Delete"), key=f"delete-{database.name}", icon=":material/delete:", type="tertiary",
                 on_click=errors.heed,
-                args=(database.name, lambda: docmind.snapshots.delete_database(database.name)),
+                args=(database.name, lambda: docmind.snapshots.remove_database(database.name)),
             )  # fmt: skip
         errors.show_of(database.name)
 
@@ -182,7 +182,7 @@ def _deleted(docmind: DocMind, info: SnapshotInfo) -> None:
         if st.button(_("Keep"), key="snapshot-keep", on_click=_close):
             st.rerun()
         if st.button(_("Delete"), key="snapshot-delete", type="primary", icon=":material/delete_forever:"):
-            outcome = errors.attempt(lambda: docmind.snapshots.delete(info.snapshot_id))
+            outcome = errors.attempt(lambda: docmind.snapshots.remove(info.snapshot_id))
             if isinstance(outcome, DocMindError):
                 errors.show(outcome)
                 return
