@@ -20,6 +20,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import docmind
 from each import each_of
 from packages import closure
 
@@ -420,3 +421,25 @@ def test_streamlit_knows_every_option_of_the_config() -> None:
 
     config = tomllib.loads((ROOT / "src/docmind/ui/app/streamlit.toml").read_text("utf-8"))
     assert not set(names(config)) - known
+
+
+def _climbing(folder: Path) -> list[str]:
+    """Return the constructors in a folder that take a callable, or more than eight parameters."""
+    found: list[str] = []
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                taken = [*node.args.args[1:], *node.args.kwonlyargs]
+                kinds = [ast.unparse(one.annotation) for one in taken if one.annotation is not None]
+                if len(taken) > 8 or any("Callable" in kind for kind in kinds):
+                    found.append(f"{path.name}:{node.lineno}")
+    return found
+
+
+def test_parts_of_conversations_take_what_lies_below_them(tmp_path: Path) -> None:
+    package = Path(docmind.__file__).parent
+    for name in ("conversations", "answers", "memory"):
+        assert _climbing(package / name) == [], "a part takes the parts below it, not their methods"
+    bad = "class A:\n    def __init__(self, search: Callable[[str], int]) -> None: ...\n"
+    (tmp_path / "climbs.py").write_text(bad, "utf-8")
+    assert _climbing(tmp_path) == ["climbs.py:2"]

@@ -53,13 +53,13 @@ def test_an_old_vault_answers_as_it_did(settings: Settings) -> None:
 
 def test_documents_of_an_old_vault_have_empty_facts_until_a_person_sets_them(settings: Settings) -> None:
     with DocMind(settings) as docmind:
-        for info in docmind.documents():
+        for info in docmind.documents.all():
             assert (info.author, info.dated, info.updated_at_ms, info.ingestion) == ("", "", 0, None)
-        doc_id = docmind.find_document("harbour.md").doc_id
+        doc_id = docmind.documents.find("harbour.md").doc_id
         changed = docmind.documents.edit(doc_id, author="Ada Harbour", dated="2001-02-03")
         assert (changed.author, changed.dated, changed.updated_at_ms > 0) == ("Ada Harbour", "2001-02-03", True)
     with DocMind(settings) as docmind:
-        assert docmind.document(doc_id) == changed
+        assert docmind.documents.get(doc_id) == changed
 
 
 def test_an_old_conversation_goes_on(settings: Settings) -> None:

@@ -141,7 +141,7 @@ def bench_multimodal() -> None:
         blind = settings.model_copy(update={"visual": VisualSettings(models_dir=settings.data_dir / "none")})
         with DocMind(blind) as docmind:
             docmind.search("warm")
-            text = docmind._services.text
+            text = docmind.text_search
             words, alone = _in_turn(docmind, asked, lambda each: text.search(Query(each)), docmind.search)
         print(f"search for words: {words}")
         print(f"all lists, nothing else on: {alone}")

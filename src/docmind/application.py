@@ -75,7 +75,7 @@ class DocMind(Services):
                 tidy(vault, settings.storage.bin_days)
             user_settings = UserSettings(settings, Preferences(vault.database), vault.keys.vault_id, vault.keys.source)
             if unset:
-                user_settings.drop(unset)
+                user_settings.unset(unset)
             if user_settings.info("network.strict").source == "app":
                 network_guard().hold(user_settings.now.network.strict)
             is_model_set = user_settings.now.embedding.model != AUTO

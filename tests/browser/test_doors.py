@@ -49,7 +49,7 @@ def test_every_door_leads_to_the_same_page(browser: Any, server: Server, shell: 
         one.open("Documents")
         assert "Added parcel.pdf: 2 pages" in shell.run("add", parcel).stdout
         one.page.get_by_text("parcel.pdf").first.wait_for()  # without a reload
-        (info,) = connect(shell.folder / "data").documents()
+        (info,) = connect(shell.folder / "data").documents.all()
         place = f"{info.doc_id}.2"
 
         one.go("Ask")

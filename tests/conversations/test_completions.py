@@ -15,6 +15,7 @@ from docmind.config import RetrieveSettings, VisualSettings
 from docmind.conversations import completions
 from docmind.records.answers import Answer
 from docmind.records.conversations import Turn
+from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind.search import PageSearch
 from docmind_testkit import FakeChatModel
@@ -48,9 +49,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 def ask(mind: DocMind, question: str = BOAT, **more: Any) -> tuple[Turn, Answer]:
     """Ask the two pages: of so few pages without words, all are found by their look."""
-    few = Filters(doc_ids=(mind.find_document("few.tiff").doc_id,))
+    few = Filters(doc_ids=(mind.documents.find("few.tiff").doc_id,))
     thread = mind.conversations.create()
-    turn = mind.conversations.ask(question, thread_id=thread.thread_id, filters=few, **more)
+    turn = mind.conversations.ask(Query(question, filters=few, **more), thread_id=thread.thread_id)
     assert turn.answer is not None
     return turn, turn.answer
 
@@ -122,7 +123,7 @@ def test_an_answer_that_the_end_of_the_process_left_is_taken_up(tmp_path: Path, 
 def test_a_page_that_is_erased_meanwhile_is_in_no_completed_answer(tmp_path: Path, started: threading.Event) -> None:
     with opened(tmp_path, "fake-image") as mind:
         _, answer = ask(mind)
-        mind.erase([mind.find_document("few.tiff").doc_id])
+        mind.erasures.erase([mind.documents.find("few.tiff").doc_id])
         started.set()
         _, whole = completed(mind, answer)
         assert (whole.sources, whole.answer) == ((), NOT_FOUND)

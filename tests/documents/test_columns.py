@@ -200,7 +200,7 @@ def test_programs_get_each_field_and_set_what_a_person_sets(vault: tuple[Databas
     assert (told["author"], told["dated"], told["ingestion"]["engine"]) == ("Ada Marked", "2001-02-03", "pypdfium2")
     schema = openapi()["components"]["schemas"]["DocumentInfo"]["properties"]
     assert schema.keys() == told.keys()
-    (call,) = [one for one in CALLS if one.name == "library.edit"]
+    (call,) = [one for one in CALLS if one.name == "documents.edit"]
     assert {*(call.params or {})} == {"doc_id", *(column.name for column in EDITED)}
 
 

@@ -41,7 +41,9 @@ WAYS: dict[str, Found] = {
     "the list of words": lambda d: named(d.search(Query("herons", lists=("text",)))),
     "one hit a document": lambda d: named(d.search(Query("herons", dedup_key="doc_id"))),
     "filters by document": lambda d: named(
-        d.search(Query("herons", filters=Filters(doc_ids=tuple(info.doc_id for info in d.documents()) or ("none",))))
+        d.search(
+            Query("herons", filters=Filters(doc_ids=tuple(info.doc_id for info in d.documents.all()) or ("none",)))
+        )
     ),
     "filters by tag": lambda d: named(d.search(Query("herons", filters=Filters(tags=("birds",))))),
     "an answer": lambda d: sources(d.ask("Where do herons wait?")),

@@ -13,9 +13,8 @@ from desks import settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings, VisualSettings
 from docmind.records.documents import Upload
-from docmind.records.search import SearchResult
+from docmind.records.search import STARTING, SearchResult
 from docmind.search import cross_encoder
-from docmind.search.lists import STARTING
 from looking import wait_for
 from tinysentences import tiny_cross_encoder
 

@@ -128,7 +128,7 @@ def test_a_document_filter_leaves_that_document(docmind: DocMind) -> None:
 
 
 def test_timings_name_the_stages(docmind: DocMind) -> None:
-    stages = [name for name, _ in docmind._services.text.search(Query("eggs")).timings_ms]
+    stages = [name for name, _ in docmind.text_search.search(Query("eggs")).timings_ms]
     assert stages == ["embed", "search", "fuse", "rerank", "hits", "total"]
 
 

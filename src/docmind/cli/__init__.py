@@ -76,7 +76,7 @@ def main() -> None:
 
 for _command in (
     *(documents.add, documents.list_, queue.queue, sync.sync, search.search, ask.ask, chat.chat, search.show),
-    *(threads.threads, memory.memory, models.models, models.embed, documents.bin, documents.reindex),
+    *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(app.app, documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
     *(snapshot.snapshot, doctor.doctor, tokens.tokens, mcp.mcp),

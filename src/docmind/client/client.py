@@ -199,7 +199,7 @@ def _whole() -> Iterator[None]:
 
 
 class _Part:
-    """A part of the facade, such as `library`: its methods in the table."""
+    """A part of the facade, such as `documents`: its methods in the table."""
 
     def __init__(self, client: Client, name: str) -> None:
         self._client, self._name = client, name

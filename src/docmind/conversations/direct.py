@@ -208,8 +208,8 @@ class DirectAnswers:
         """List the documents that have something about the topic, each with its strongest passage."""
         some, none, _, _ = _LISTED[intent.language]
         topic = one_line(intent.topic)
-        meant = self._expand(intent.topic, scope.thread_id)
-        found = self._search(replace(scope.query, question=meant, k=LISTED, dedup_key="doc_id"))
+        meant = self._memories.expand(intent.topic, thread_id=scope.thread_id)
+        found = self._search.search(replace(scope.query, question=meant, k=LISTED, dedup_key="doc_id"))
         vector = self._embedder.embed_query(meant) if found.nearest_cosine is not None else None
         strongest = (self._strongest(meant, vector, hit, found) for hit in found.hits)
         sources = [source for source in strongest if source is not None]

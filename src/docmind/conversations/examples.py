@@ -19,6 +19,7 @@ from docmind.embedding import STOP_WORDS, words
 from docmind.errors import CancelledError, DocMindError
 from docmind.ingest import IngestQueue
 from docmind.records.documents import DocumentInfo
+from docmind.records.query import Query
 from docmind.runtime import Background, log_mistake
 
 OFFERED = 3  # questions
@@ -135,7 +136,7 @@ class Examples:
 
     def _is_answered(self, question: str, info: DocumentInfo, outcome: str) -> bool:
         self._work.check()
-        answer = self._answerer.ask(question)
+        answer = self._answerer.ask(Query(question))
         return answer.outcome == outcome and bool(answer.sources) and answer.sources[0].doc_id == info.doc_id
 
     def _topics(self, info: DocumentInfo, name: str) -> Iterator[str]:

@@ -177,7 +177,7 @@ class Bundles:
                 memories = self._memories.adopt(rows_of(opened.database, "docmind_store_items"))
         for doc_id, name in left_out.items():
             if erased[doc_id]:
-                self._conversations.erase(doc_id, [name] if len(name) >= LEAST_NAME else [])
+                self._conversations.erase_quotes(doc_id, [name] if len(name) >= LEAST_NAME else [])
         self._database.settle()
         self._library.follow_changes()
         return BundleReport(

@@ -215,7 +215,7 @@ class Purge:
         for erasure in pending:
             self._finishing.check()
             if erasure.plan.conversations:
-                quotes[erasure.doc_id] = self._conversations.erase(erasure.doc_id, erasure.traces)
+                quotes[erasure.doc_id] = self._conversations.erase_quotes(erasure.doc_id, erasure.traces)
             for memory_id in erasure.plan.memories:
                 with suppress(NotFoundError):
                     self._memories.remove(memory_id)

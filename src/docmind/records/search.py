@@ -53,6 +53,9 @@ ListState = Literal["ran", "empty", "off", "failed", "timed out", "starting"]
 MISSING: tuple[ListState, ...] = ("failed", "timed out", "starting")
 """The states of a list that was asked and gave nothing."""
 
+STARTING = N_("Its model is still being started; ask again in a moment.")
+"""Why a list or a reranking is missing while its model is being started."""
+
 Quad = tuple[tuple[float, float], ...]
 """Four corners in pixels of the page image, clockwise from the top left of the picture; empty where there are none.
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from docmind.config import Settings
 from docmind.embedding import CrossEncoder, open_cross_encoder
 from docmind.errors import DocMindError
-from docmind.records.search import Degraded
+from docmind.records.search import STARTING, Degraded
 from docmind.runtime import Starts, TimedCall, TimedCalls
-from docmind.search.lists import STARTING
 from docmind.wording import _
 
 STAGE = "cross-encoder"

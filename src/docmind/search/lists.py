@@ -18,6 +18,7 @@ from docmind.records.models import ModelKind
 from docmind.records.query import Query
 from docmind.records.search import (
     MISSING,
+    STARTING,
     Degraded,
     Filters,
     Hit,
@@ -38,8 +39,6 @@ FAILURES = (DocMindError, OSError, RuntimeError, ValueError, MemoryError)
 """Errors of models, engines and files, which end one list and not the search. Bugs of DocMind are not caught."""
 
 NO_MODEL = N_("No model for it is in use; `docmind models list` shows those there are.")
-
-STARTING = N_("Its model is still being started; ask again in a moment.")
 
 ALONE_S = 120.0
 """The wait for the start of a model where its list is the only one asked: without it there is no result."""

@@ -11,10 +11,10 @@ from math import isfinite
 
 from docmind.config import Settings
 from docmind.records.models import ModelKind
-from docmind.records.search import Degraded, MultimodalHit, PageScores, Rerank
+from docmind.records.search import STARTING, Degraded, MultimodalHit, PageScores, Rerank
 from docmind.runtime import TimedCall, TimedCalls
 from docmind.search.fusion import mean_and_spread, standardise
-from docmind.search.lists import FAILURES, NO_MODEL, STARTING, CollectedLists, VisualSearch, sentence_of
+from docmind.search.lists import FAILURES, NO_MODEL, CollectedLists, VisualSearch, sentence_of
 from docmind.wording import _
 
 PAGES = 20
