@@ -87,8 +87,9 @@ class DocMind(Services):
             vault, settings, user_settings=user_settings, embedder=embedder, rotation=rotation, models=models,
             is_model_set=is_model_set,
         )  # fmt: skip
-        vars(self).clear()  # an instance is frozen but for opening it again: then every part is another one
-        vars(self).update(vars(services), _models_given=models)
+        vars(self).update(vars(services), _models_given=models)  # frozen but for opening again: then all parts are new
+        for lazy in vars(self).keys() - vars(services).keys() - {"_models_given"}:
+            vars(self).pop(lazy, None)
         if not vault.is_read_only:
             self.snapshots.tidy()
         self.erasures.follow()

@@ -162,8 +162,6 @@ class Services:
         with ExitStack() as closing:  # each of them, even where another fails; the last one is closed first
             closing.callback(self.vault.close)
             closing.callback(close_text_model, self.embedder)
-            if "examples" in vars(self):  # they were asked for
-                closing.callback(self.examples.close)
             for part in (
                 self.index,
                 self.text_search,
@@ -183,6 +181,8 @@ class Services:
                 self.rotation,
             ):
                 closing.callback(part.close)
+            if "examples" in vars(self):  # they were asked for
+                closing.callback(self.examples.close)
 
 
 def build(
