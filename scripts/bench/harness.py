@@ -188,7 +188,21 @@ def _fill(catalog: Catalog, store: NodeStore, artifacts: Artifacts, documents: i
         for page_no in range(1, each + 1):
             text = " ".join(WORDS[pick] for pick in random.integers(0, len(WORDS), 150))
             words = Words.of([(0, 5)], [(10, 10, 50, 12)]).pack()
-            pages.append(PageRecord(doc_id, page_no, 1_131, 1_600, text, words, "layer", 1.0, "en", picture, picture))
+            pages.append(
+                PageRecord(
+                    doc_id=doc_id,
+                    page_no=page_no,
+                    width=1_131,
+                    height=1_600,
+                    text=text,
+                    words=words,
+                    text_source="layer",
+                    confidence=1.0,
+                    language="en",
+                    image=picture,
+                    thumbnail=picture,
+                )
+            )
             content = random.bytes(16)
             node_id = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{doc_id}/{page_no}"))
             records.append(NodeRecord(node_id, doc_id, page_no, 0, 0, len(text), "text", "en", content))

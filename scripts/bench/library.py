@@ -102,7 +102,23 @@ def _fill(database: Database, artifacts: Artifacts, number: int) -> None:
             name = f"{picked[6]} {at}.{kind}"
             info = DocumentInfo(doc_id, name, title, kind, "reading", 1, 0, 0, "", 1_000, added, tags=tags)
             catalog.begin_document(info, image)
-            catalog.put_pages([PageRecord(doc_id, 1, 160, 226, title, words, "layer", 1.0, language, image, image)])
+            catalog.put_pages(
+                [
+                    PageRecord(
+                        doc_id=doc_id,
+                        page_no=1,
+                        width=160,
+                        height=226,
+                        text=title,
+                        words=words,
+                        text_source="layer",
+                        confidence=1.0,
+                        language=language,
+                        image=image,
+                        thumbnail=image,
+                    )
+                ]
+            )
             catalog.finish_document(doc_id, language=language)
         made = edits.new_collection("Harbour")
         edits.collect(made.collection_id, ids[::9])

@@ -192,7 +192,19 @@ def page(text: str, language: str = "en", source: TextSource = "layer", name: st
             boxes.append((6.0 * word.start(), 12.0 * row, 6.0 * len(word.group()), 10.0))
     image = ArtifactRef("ab" * 32, ".webp.enc")
     doc_id = name * 64
-    return PageRecord(doc_id, 1, 900, 600, text, Words.of(spans, boxes).pack(), source, 1.0, language, image, image)
+    return PageRecord(
+        doc_id=doc_id,
+        page_no=1,
+        width=900,
+        height=600,
+        text=text,
+        words=Words.of(spans, boxes).pack(),
+        text_source=source,
+        confidence=1.0,
+        language=language,
+        image=image,
+        thumbnail=image,
+    )
 
 
 def passages(*pages: PageRecord) -> list[Passage]:

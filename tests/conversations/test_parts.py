@@ -14,7 +14,19 @@ CHAPTER = "The keeper counts the ships that pass the island. Nobody else lives t
 
 def page(number: int, text: str) -> PageRecord:
     ref = ArtifactRef("a" * 64, ".webp")
-    return PageRecord("d", number, 100, 100, text, b"", "layer", 1.0, "en", ref, ref)
+    return PageRecord(
+        doc_id="d",
+        page_no=number,
+        width=100,
+        height=100,
+        text=text,
+        words=b"",
+        text_source="layer",
+        confidence=1.0,
+        language="en",
+        image=ref,
+        thumbnail=ref,
+    )
 
 
 def book(chapters: int, sentences: int = 4) -> list[PageRecord]:

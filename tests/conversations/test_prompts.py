@@ -108,7 +108,19 @@ PICTURE = ArtifactRef("a" * 64, ".webp.enc")
 
 
 def passage(text: str, *, document: str = "a.pdf", page_no: int = 1) -> Passage:
-    page = PageRecord("d", page_no, 100, 200, text, b"", "layer", 1.0, "en", PICTURE, PICTURE)
+    page = PageRecord(
+        doc_id="d",
+        page_no=page_no,
+        width=100,
+        height=200,
+        text=text,
+        words=b"",
+        text_source="layer",
+        confidence=1.0,
+        language="en",
+        image=PICTURE,
+        thumbnail=PICTURE,
+    )
     hit = Hit(
         rank=1, score=1.0, document=document, doc_id="d", page_no=page_no, page_id=page.page_id, modality="text",
         text=text, node_id=f"n{page_no}", language="en", page_width=100, page_height=200,

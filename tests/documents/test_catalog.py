@@ -39,7 +39,8 @@ def info(doc_id: str, **changes: object) -> DocumentInfo:
 def page(doc_id: str, page_no: int, image: str = "a", **changes: object) -> PageRecord:
     words = Words.of([(0, 5), (6, 10)], [(1, 2, 30, 9), (40, 2, 20, 9)])
     made = PageRecord(
-        doc_id, page_no, 100, 200, "heron nest", words.pack(), "layer", 1.0, "en", ref(image), ref("f")
+        doc_id=doc_id, page_no=page_no, width=100, height=200, text="heron nest", words=words.pack(),
+        text_source="layer", confidence=1.0, language="en", image=ref(image), thumbnail=ref("f"),
     )  # fmt: skip
     return replace(made, **changes)  # pyright: ignore[reportArgumentType]
 

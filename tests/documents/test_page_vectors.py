@@ -27,7 +27,22 @@ def database(tmp_path: Path) -> Iterator[Database]:
         catalog.begin_document(info, ArtifactRef("d" * 64, ".pdf.enc"))
         refs = [ArtifactRef(image, ".webp.enc") for image in images]
         catalog.put_pages(
-            [PageRecord(doc_id, n, 9, 9, "", b"", "none", 0.0, "", ref, ref) for n, ref in enumerate(refs, 1)]
+            [
+                PageRecord(
+                    doc_id=doc_id,
+                    page_no=n,
+                    width=9,
+                    height=9,
+                    text="",
+                    words=b"",
+                    text_source="none",
+                    confidence=0.0,
+                    language="",
+                    image=ref,
+                    thumbnail=ref,
+                )
+                for n, ref in enumerate(refs, 1)
+            ]
         )
     yield database
     database.close()

@@ -59,7 +59,19 @@ class Made:
 
 def record(page_no: int) -> PageRecord:
     image = ArtifactRef(f"{page_no:064x}", ".webp.enc")
-    return PageRecord("doc", page_no, 10, 10, "", b"", "layer", 1.0, "en", image, image)
+    return PageRecord(
+        doc_id="doc",
+        page_no=page_no,
+        width=10,
+        height=10,
+        text="",
+        words=b"",
+        text_source="layer",
+        confidence=1.0,
+        language="en",
+        image=image,
+        thumbnail=image,
+    )
 
 
 def test_a_page_gets_what_each_model_made_of_its_image() -> None:
@@ -173,7 +185,19 @@ class House:
         self.catalog.begin_document(info, ArtifactRef("b" * 64, ".txt.enc"))
         label = label_of(info, self.embedder)
         for page_no, text in enumerate(texts, 1):
-            record = PageRecord(doc_id, page_no, 10, 10, text, b"", "layer", 1.0, "en", IMAGE, THUMBNAIL)
+            record = PageRecord(
+                doc_id=doc_id,
+                page_no=page_no,
+                width=10,
+                height=10,
+                text=text,
+                words=b"",
+                text_source="layer",
+                confidence=1.0,
+                language="en",
+                image=IMAGE,
+                thumbnail=THUMBNAIL,
+            )
             self.catalog.put_pages([record])
             made = list(nodes_of_page(info, label, self.embedder, page_no, "en", text))
             self.nodes.put([node for node, _ in made])

@@ -15,24 +15,26 @@ from docmind.documents.titles import printed_title
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.answers import Gone
-from docmind.records.documents import ArtifactRef, Box, DocumentInfo, Ingestion, PageView, TextSource, page_id_of
+from docmind.records.documents import (
+    ArtifactRef,
+    Box,
+    DocumentInfo,
+    Ingestion,
+    PageText,
+    PageView,
+    page_id_of,
+)
 from docmind.records.search import Degraded, Filters, StoredFacts
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _, ngettext
 
 
-@dataclass(frozen=True, slots=True)
-class PageRecord:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRecord(PageText):
     """One stored page. `words` is packed (`docmind.documents.words`)."""
 
     doc_id: str
-    page_no: int
-    width: int
-    height: int
-    text: str
     words: bytes = field(repr=False)
-    text_source: TextSource
-    confidence: float
     language: str
     image: ArtifactRef
     thumbnail: ArtifactRef
@@ -54,10 +56,8 @@ class PageRecord:
 
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
-_PAGE_COLUMNS = (
-    "doc_id, page_no, width, height, text, words, text_source, confidence, language,"
-    " image, image_suffix, thumbnail, thumbnail_suffix"
-)
+_PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
+_PAGE_COLUMNS = ", ".join((*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix"))
 
 
 # A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
@@ -502,16 +502,11 @@ class Catalog:
         info, page = self.readable(doc_id), self.page(doc_id, page_no)
         words = Words.unpack(page.words)
         return PageView(
+            **page.said(),
             doc_id=doc_id,
             document=info.document,
-            page_no=page_no,
             pages=info.pages,
             page_id=page.page_id,
-            width=page.width,
-            height=page.height,
-            text=page.text,
-            text_source=page.text_source,
-            confidence=page.confidence,
             language=page.language,
             words=tuple(
                 (page.text[start:end], Box(*map(float, box)))
@@ -634,5 +629,9 @@ def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
 
 
 def _page(row: Row) -> PageRecord:
-    image, thumbnail = artifact_of(row[9], row[10]), artifact_of(row[11], row[12])
-    return PageRecord(*row[:9], image=image, thumbnail=thumbnail)
+    *plain, image, image_suffix, thumbnail, thumbnail_suffix = row
+    return PageRecord(
+        **dict(zip(_PLAIN, plain, strict=True)),
+        image=artifact_of(image, image_suffix),
+        thumbnail=artifact_of(thumbnail, thumbnail_suffix),
+    )

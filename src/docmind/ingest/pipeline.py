@@ -522,14 +522,9 @@ class Ingest:
         refs = {id(file.plaintext): self._artifacts.ref_of(file.plaintext, file.suffix) for file in files}
         records = [
             PageRecord(
+                **page.said(),
                 doc_id=doc_id,
-                page_no=page.page_no,
-                width=page.width,
-                height=page.height,
-                text=page.text,
                 words=page.words,
-                text_source=page.text_source,
-                confidence=page.confidence,
                 language=language_of(page.text),
                 image=refs[id(page.image)],
                 thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes

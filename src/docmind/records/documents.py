@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple
 
 Modality = Literal["text", "table", "code", "image_caption", "pdf_page_image"]
 PAGE_IMAGE: Modality = "pdf_page_image"
@@ -71,42 +71,46 @@ class Upload:
     fetched_at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedPage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageText:
+    """What a page says and how that was read: what every record of a page has. Sizes are pixels of the page image."""
+
+    page_no: int
+    width: int
+    height: int
+    text: str
+    text_source: TextSource
+    confidence: float
+
+    def said(self) -> dict[str, Any]:
+        """Return the values of these fields by name, for another record of the same page."""
+        return {each.name: getattr(self, each.name) for each in fields(PageText)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedPage(PageText):
     """One page as a reading process returns it.
 
     `words` is the packed word list of `docmind.documents.words`; its boxes are pixels of `image`. `needs_ocr` means
     that `text` is missing or unreliable.
     """
 
-    page_no: int
-    width: int
-    height: int
-    text: str
     words: bytes = field(repr=False)
     image: bytes = field(repr=False)
     thumbnail: bytes = field(repr=False)
-    text_source: TextSource
-    confidence: float
     needs_ocr: bool = False
     marks: bytes = field(default=b"", repr=False)
     """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageView:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageView(PageText):
     """One page as shown to a person. `words` are `(text, box)` in reading order."""
 
     doc_id: str
     document: str
-    page_no: int
     pages: int
     page_id: str
-    width: int
-    height: int
-    text: str
-    text_source: TextSource
-    confidence: float
     language: str
     words: tuple[tuple[str, Box], ...] = field(repr=False, default=())
 

@@ -44,7 +44,18 @@ class Engine:
 
 
 def page(number: int, *, needs_ocr: bool = True, text: str = "") -> ParsedPage:
-    return ParsedPage(number, 10, 10, text, b"", str(number).encode(), b"", "none", 0.0, needs_ocr)
+    return ParsedPage(
+        page_no=number,
+        width=10,
+        height=10,
+        text=text,
+        words=b"",
+        image=str(number).encode(),
+        thumbnail=b"",
+        text_source="none",
+        confidence=0.0,
+        needs_ocr=needs_ocr,
+    )
 
 
 def through(pages: list[ParsedPage], engine: Engine | None = None) -> tuple[list[ParsedPage], str]:

@@ -410,15 +410,15 @@ def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:
     """Return an empty sheet for a page that cannot be read."""
     picture = blank(rules)
     return ParsedPage(
-        page_no,
-        picture.width,
-        picture.height,
-        "",
-        b"",
-        picture.image,
-        picture.thumbnail,
-        "none",
-        0.0,
+        page_no=page_no,
+        width=picture.width,
+        height=picture.height,
+        text="",
+        words=b"",
+        image=picture.image,
+        thumbnail=picture.thumbnail,
+        text_source="none",
+        confidence=0.0,
         marks=picture.marks,
     )
 
