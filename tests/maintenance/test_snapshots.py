@@ -481,9 +481,14 @@ class _Other:
 
 def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
+    columns = "SELECT name FROM pragma_table_info('documents')"
+    before = Database(folder / "before.db", bytes(32), migrations=MIGRATIONS[:-1])
+    had = before.all(columns)
+    before.close()
     with opened(folder) as docmind:
+        added = [column for (column,) in docmind.vault.database.all(columns) if (column,) not in had]
         with docmind.vault.database.outside() as db:
-            for column in ("author", "dated", "ingestion", "updated_at_ms"):
+            for column in added:
                 db.execute(f"ALTER TABLE documents DROP COLUMN {column}")
             db.execute("DELETE FROM migrations WHERE number = ?", (len(MIGRATIONS),))
         return len(MIGRATIONS) - 1
@@ -599,7 +604,7 @@ with opened(Path(sys.argv[1])) as docmind:
     elif place.startswith("remove"):
         name = place.split(" ")[1]
         part = files if hasattr(files, name) else docmind.vault.artifacts if name == "unlink" else rows
-        name = "delete" if name == "unlink" else name
+        name = "remove" if name == "unlink" else name
         setattr(part, name, after(getattr(part, name)) if place.endswith("after") else stop)
         snapshots.remove(snapshot_id)
     elif place.startswith("erase"):

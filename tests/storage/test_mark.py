@@ -39,7 +39,8 @@ docmind = opened(folder)
 docmind.add([report("tern", 3), report("gull", 3)])
 docmind.conversations.create("Birds")
 docmind.memories.add("My boat is called Tern.")
-docmind.close()
+for part in (docmind.documents, docmind.lookalike, docmind.visual, docmind.pictures, docmind.ingest, docmind.index):
+    part.close()
 until = time.monotonic() + 10
 while sys.argv[3] == "settled" and os.path.getsize(folder / "data" / "vault.db-wal") and time.monotonic() < until:
     time.sleep(0.01)

@@ -225,4 +225,4 @@ def _is_day(value: str) -> bool:
 
 
 def _number(value: float) -> str:
-    return number_text(int(value)) if value == int(value) else str(value)
+    return number_text(int(value)) if math.isfinite(value) and value == int(value) else str(value)
