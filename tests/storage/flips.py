@@ -48,7 +48,8 @@ thread = docmind.conversations.create("Birds")
 docmind.conversations.ask("How many herons does the heron report count on page 1?", thread_id=thread.thread_id)
 docmind.memories.add("My boat is called Tern.")
 if kills:
-    docmind.close()
+    for part in (docmind.documents, docmind.lookalike, docmind.visual, docmind.pictures, docmind.ingest, docmind.index):
+        part.close()
     os.kill(os.getpid(), signal.SIGKILL)
 docmind.close()
 """
