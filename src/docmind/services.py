@@ -77,7 +77,6 @@ class Services:
     keys: Keys
     rotation: Rotation
     snapshots: Snapshots
-    reindexing: Reindexing
     text_models: TextModels
     erasures: Purge
     garbage: GarbageCollection
@@ -93,6 +92,19 @@ class Services:
         from docmind.conversations import Examples
 
         return self.caches.join(Examples(catalog=self.vault.catalog, answerer=self.answerer, queue=self.queue))
+
+    @cached_property
+    def reindexing(self) -> Reindexing:
+        """The making of the index again."""
+        return Reindexing(
+            vault=self.vault,
+            embedder=self.embedder,
+            index=self.index,
+            lookalike=self.lookalike,
+            ingest=self.ingest,
+            text=self.text_search,
+            snapshots=self.snapshots,
+        )
 
     @cached_property
     def bundles(self) -> Bundles:
@@ -186,15 +198,9 @@ class Services:
 
 
 def build(
-    vault: Vault,
-    settings: Settings,
-    *,
-    user_settings: UserSettings,
-    embedder: TextEmbedder,
-    rotation: Rotation,
-    models: LanguageModels | None,
-    is_model_set: bool,
-) -> Services:
+    vault: Vault, settings: Settings, *, user_settings: UserSettings, embedder: TextEmbedder, rotation: Rotation,
+    models: LanguageModels | None, is_model_set: bool,
+) -> Services:  # fmt: skip
     """Make all parts of an open vault, the lowest first; a part takes those below it and calls none above.
 
     `models` replaces the configured language models. With `is_model_set` the text model is named by the environment.
@@ -221,16 +227,10 @@ def build(
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
     lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search, lookalike, page_search, queries)
-    answerer = caches.join(
-        Answerer(
-            settings,
-            catalog=vault.catalog,
-            nodes=vault.nodes,
-            embedder=embedder,
-            search=lists,
-            memories=memories,
-        )
+    answerer = Answerer(
+        settings, catalog=vault.catalog, nodes=vault.nodes, embedder=embedder, search=lists, memories=memories
     )
+    caches.join(answerer)
     conversations = Conversations(
         settings, database=vault.database, pictures=pictures, models=language_models, answerer=answerer
     )
@@ -238,56 +238,19 @@ def build(
         settings.snapshots, vault=vault, settings=user_settings, library=documents, index=index, embedder=embedder
     )
     return Services(
-        vault=vault,
-        configured=settings,
-        caches=caches,
-        embedder=embedder,
-        queries=queries,
-        network=network_ledger(),
-        reader=Reader(vault.catalog),
-        tokens=ApiTokens(vault.database),
-        pictures=pictures,
-        index=index,
-        lookalike=lookalike,
-        visual=visual,
-        memories=memories,
-        models=language_models,
+        vault=vault, configured=settings, caches=caches, embedder=embedder, queries=queries, network=network_ledger(),
+        reader=Reader(vault.catalog), tokens=ApiTokens(vault.database), pictures=pictures, index=index,
+        lookalike=lookalike, visual=visual, memories=memories, models=language_models,
         language_files=LanguageFiles(gguf_folder, settings.visual.hub_url, language_models.take),
-        ingest=ingest,
-        queue=queue,
-        documents=documents,
+        ingest=ingest, queue=queue, documents=documents,
         folders=Folders(settings, vault=vault, queue=queue, library=documents),
         web_pages=WebPages(user_settings, vault=vault, queue=queue),
-        text_search=text_search,
-        page_search=page_search,
-        lists=lists,
-        answerer=answerer,
-        conversations=conversations,
-        settings=user_settings,
-        keys=Keys(vault),
-        rotation=rotation,
-        snapshots=snapshots,
-        reindexing=Reindexing(
-            vault=vault,
-            embedder=embedder,
-            index=index,
-            lookalike=lookalike,
-            ingest=ingest,
-            text=text_search,
-            snapshots=snapshots,
-        ),
-        text_models=TextModels(
-            settings, vault=vault, embedder=embedder, snapshots=snapshots, is_set=is_model_set
-        ),
+        text_search=text_search, page_search=page_search, lists=lists, answerer=answerer, conversations=conversations,
+        settings=user_settings, keys=Keys(vault), rotation=rotation, snapshots=snapshots,
+        text_models=TextModels(settings, vault=vault, embedder=embedder, snapshots=snapshots, is_set=is_model_set),
         erasures=Purge(
-            vault=vault,
-            ingest=ingest,
-            index=index,
-            visual=visual,
-            memories=memories,
-            conversations=conversations,
-            snapshots=snapshots,
-            caches=caches,
+            vault=vault, ingest=ingest, index=index, visual=visual, memories=memories, conversations=conversations,
+            snapshots=snapshots, caches=caches,
         ),
         garbage=GarbageCollection(
             vault.database, vault.catalog, vault.artifacts, vault.clock, settings.storage.keep_aside_days,

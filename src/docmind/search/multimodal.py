@@ -6,7 +6,7 @@ The list of words is the whole text search. Where no other list has results, its
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from docmind.config import Settings
@@ -147,24 +147,7 @@ class MultimodalSearch:
         depth: dict[ListName, int] = {name: query.limits.get(name, max(query.k, DEPTH)) for name in wanted}
         collected = CollectedLists()
         kind = self._second.kind(query.rerank, collected)
-        looked = Sightings((), False)
-        if "lookalike" in wanted:
-            looked = self._lookalike.search(
-                query.picture, k=depth["lookalike"], filters=query.filters,
-                name=query.picture_name or _("The picture"),
-            )  # fmt: skip
-            shown = ListResult([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
-            collected.take("lookalike", shown, ms_since(started))
-        if "text" in wanted:
-            collected.report("text", "off", reason=_("There are no words to look for."))
-        why = self._lists.why_not("image", query.filters) if "image" in wanted else None
-        if why:
-            collected.report("image", why[0], reason=why[1])
-        limit_s = self._settings.visual.list_timeout_s
-        if query.question and "text" in wanted:
-            asked = replace(query, k=depth["text"])
-            words = TimedCall(lambda: self._lists.words(asked, "text"), limit_s)
-            collected.settle("text", self._looking.run({"question": words})["question"])
+        looked = self._looked(query, depth, collected, started)
 
         def result(text: str = "", *, is_final: bool = True) -> MultimodalResult:
             at = time.perf_counter()
@@ -184,22 +167,7 @@ class MultimodalSearch:
 
         if on_first is not None:
             on_first(result(is_final=False))
-        timed_calls: dict[str, TimedCall[ListResult]] = {}
-        is_sure = any(hit.found and hit.score >= _SURE for hit in looked.hits)
-        is_read = query.read_picture and "text" in wanted
-        if is_sure and not query.question and "text" in wanted:
-            collected.report("text", "off", reason=_("The page was found by its look: its words need not be read."))
-        elif is_read and not is_sure and self._text.missing:
-            collected.degraded.append(Degraded("ocr", self._text.missing))
-        elif is_read and not is_sure:
-            best = next((hit for hit in looked.hits if hit.quad and hit.score >= _LIKELY), None)
-            turn = turn_of(best.quad) if best else 0.0
-            deep = replace(query, k=depth["text"])
-            reading = TimedCall(lambda: self._read(deep, turn), self._settings.reading.timeout_s + limit_s)
-            timed_calls["text"] = reading
-        if "image" in wanted and not why:
-            timed_calls["image"] = self._lists.images("image", replace(query, k=depth["image"]))
-        outcomes = self._looking.run(timed_calls)
+        outcomes = self._looking.run(self._slower(query, depth, looked, collected))
         if "image" in outcomes:
             collected.settle("image", outcomes["image"])
         if "text" not in outcomes:
@@ -209,6 +177,50 @@ class MultimodalSearch:
         if settled is None and collected.lists.get("text"):  # the results of the question stay
             collected.reports["text"] = before
         return result(settled.text if settled else "")
+
+    def _looked(
+        self, query: Query, depth: Mapping[ListName, int], collected: CollectedLists, started: float
+    ) -> Sightings:
+        """Search by the look of the picture, and for the words of the question beside it."""
+        assert query.picture is not None
+        looked = Sightings((), False)
+        if "lookalike" in depth:
+            looked = self._lookalike.search(
+                query.picture, k=depth["lookalike"], filters=query.filters,
+                name=query.picture_name or _("The picture"),
+            )  # fmt: skip
+            shown = ListResult([listed(hit, "lookalike") for hit in looked.hits], looked.degraded)
+            collected.take("lookalike", shown, ms_since(started))
+        if "text" in depth:
+            collected.report("text", "off", reason=_("There are no words to look for."))
+        if "image" in depth and (why := self._lists.why_not("image", query.filters)):
+            collected.report("image", why[0], reason=why[1])
+        if query.question and "text" in depth:
+            asked = replace(query, k=depth["text"])
+            words = TimedCall(lambda: self._lists.words(asked, "text"), self._settings.visual.list_timeout_s)
+            collected.settle("text", self._looking.run({"question": words})["question"])
+        return looked
+
+    def _slower(
+        self, query: Query, depth: Mapping[ListName, int], looked: Sightings, collected: CollectedLists
+    ) -> dict[str, TimedCall[ListResult]]:
+        """Return the searches that take seconds: by the words on the picture, and by an image model."""
+        calls: dict[str, TimedCall[ListResult]] = {}
+        is_sure = any(hit.found and hit.score >= _SURE for hit in looked.hits)
+        is_read = query.read_picture and "text" in depth
+        if is_sure and not query.question and "text" in depth:
+            collected.report("text", "off", reason=_("The page was found by its look: its words need not be read."))
+        elif is_read and not is_sure and self._text.missing:
+            collected.degraded.append(Degraded("ocr", self._text.missing))
+        elif is_read and not is_sure:
+            best = next((hit for hit in looked.hits if hit.quad and hit.score >= _LIKELY), None)
+            turn = turn_of(best.quad) if best else 0.0
+            deep = replace(query, k=depth["text"])
+            limit_s = self._settings.reading.timeout_s + self._settings.visual.list_timeout_s
+            calls["text"] = TimedCall(lambda: self._read(deep, turn), limit_s)
+        if "image" in depth and "image" not in collected.reports:
+            calls["image"] = self._lists.images("image", replace(query, k=depth["image"]))
+        return calls
 
     def _result(
         self, query: Query, hits: Sequence[MultimodalHit], collected: CollectedLists, merging: float, started: float
