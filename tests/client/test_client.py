@@ -72,8 +72,10 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "page image": lambda docmind: docmind.documents.page_image(herons(docmind), 2, thumbnail=True)[:4],
     "original": lambda docmind: docmind.documents.original(herons(docmind)),
     "ask": lambda docmind: docmind.ask("Where do herons nest?").answer,
-    "see": lambda docmind: (
-        docmind.see(docmind.documents.page_image(herons(docmind), 1), read=False, k=2, merge="rrf").merge
+    "a picture": lambda docmind: (
+        docmind.search(
+            Query(picture=docmind.documents.page_image(herons(docmind), 1), read_picture=False, k=2, merge="rrf")
+        ).merge
     ),
     "rename": lambda docmind: (
         docmind.documents.edit(herons(docmind), title="Grey herons").title,

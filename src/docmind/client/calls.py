@@ -138,7 +138,7 @@ _REQUIRED = {
     "documents.new_collection": _name, "documents.collection": _name, "documents.rename_collection": _name,
     "documents.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
     "snapshots.find": _name, "snapshots.find_document": _name,
-    "erase": _docs, "search": _question, "search_by_picture": ("picture",), "ask": _question,
+    "erasures.erase": _docs, "search": _question, "search_by_picture": ("picture",), "ask": _question,
     "conversations.find_thread": _name, "conversations.rename": ("title",), "conversations.start": _question,
     "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name, "memories.expand": _question,
     "memories.edit": ("text",), "conversations.start_once": _question, "visual.submit_embedding": _name,
