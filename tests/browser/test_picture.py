@@ -170,7 +170,7 @@ def a_pasted_screenshot_shows_its_page_and_the_region(one: Tab, server: Pictured
     one.ask("How large is the deposit?")
     one.page.get_by_text("Only filtered documents were searched.").first.wait_for()  # it stands in the other one
     one.page.locator(".st-key-filters-none button").click()
-    one.page.locator(".st-key-filters button", has_text="All documents").wait_for()  # the pressed button has these words too
+    one.page.locator(".st-key-filters button", has_text="All documents").wait_for()  # not the pressed one
     one.page.get_by_role("button", name="Clear").click()
     one.page.get_by_text("Drop, choose or paste").wait_for()
 
