@@ -160,7 +160,7 @@ def test_another_users_process_is_told_nothing(
         app = RunningApp("http://127.0.0.1:9/", "http://127.0.0.1:9/", bytes(32), True, 1, str(path))
         announce(open_folder, app)
         with pytest.raises(ConfigError if is_checked else AppNotOpenError):
-            Client(app, token=TOKEN).counts()
+            Client(app, token=TOKEN).documents.counts()
         if is_checked:
             with pytest.raises(ConfigError, match="another user"):
                 find_owner(open_folder)
@@ -179,7 +179,7 @@ def test_whoever_holds_the_port_of_a_closed_app_is_told_nothing(tmp_path: Path) 
         with pytest.raises(AppNotOpenError):
             connect(tmp_path, token=TOKEN)
         with pytest.raises(AppNotOpenError):
-            Client(app, token=TOKEN).counts()  # closed since it was found
+            Client(app, token=TOKEN).documents.counts()  # closed since it was found
         thief.settimeout(0.3)
         with pytest.raises(TimeoutError):
             thief.accept()

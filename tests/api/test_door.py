@@ -66,19 +66,19 @@ def test_a_process_of_the_user_is_let_in(docmind: DocMind, tmp_path: Path, is_pr
         pytest.skip("there are no such sockets")
     with serving(docmind, tmp_path, is_private=is_private) as (_, app):
         assert is_alive(app)
-        assert Client(app).counts() == docmind.documents.counts()
+        assert Client(app).documents.counts() == docmind.documents.counts()
         reader = docmind.tokens.new(f"reader {is_private}", scope="read")
         narrowed = Client(app, token=reader.secret)
         assert narrowed.counts() == docmind.documents.counts()
         with pytest.raises(NotPermittedError):
             narrowed.tokens.list()
         with pytest.raises(AppNotOpenError, match="401"):
-            Client(app, token="docmind_" + "x" * 43).counts()
+            Client(app, token="docmind_" + "x" * 43).documents.counts()
         if not is_private:
             other = RunningApp("", app.local, bytes(32), True, 1)
             assert not is_alive(other)
             with pytest.raises(AppNotOpenError, match="401"):
-                Client(other).counts()
+                Client(other).documents.counts()
     assert not is_alive(app)
 
 

@@ -170,7 +170,7 @@ def test_an_assistant_goes_on_when_the_app_is_closed_and_opened(server: Server, 
             server.stop()
             assert (await record(assistant, "search", question="tall trees"))["hits"]  # opened here
             server.start()  # it announces itself, and gets the library
-            assert connect(server._folder / "data").counts()[0] >= 1
+            assert connect(server._folder / "data").documents.counts()[0] >= 1
             assert (await record(assistant, "search", question="tall trees"))["hits"]
             assert (await record(assistant, "list_documents", find="herons"))["total"] == 1
 
@@ -210,7 +210,7 @@ def test_the_apps_socket_goes_with_it_and_outlives_no_crash(server: Server) -> N
     with pytest.raises(AppNotOpenError):
         connect(data)
     server.start()
-    assert connect(data).counts()[0] >= 1
+    assert connect(data).documents.counts()[0] >= 1
     server.stop()
     assert not Path(app.socket).exists()
     assert not (data / "app.json").exists()
