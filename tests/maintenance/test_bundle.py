@@ -105,7 +105,7 @@ def test_a_bundle_answers_the_same_elsewhere(bundle: Path, old: DocMind, tmp_pat
 def test_nothing_is_embedded_again(bundle: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "new") as new:
         embedded: list[str] = []
-        new._embedder.embed_documents = lambda texts: embedded.extend(texts)  # type: ignore[method-assign]
+        new.embedder.embed_documents = lambda texts: embedded.extend(texts)  # type: ignore[method-assign]
         new.bundles.read(bundle, PASSPHRASE, quiet)
         assert new.search("herons").hits
     assert embedded == []

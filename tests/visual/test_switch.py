@@ -10,6 +10,7 @@ import pytest
 from docmind.application import DocMind
 from docmind.errors import ConfigError, DocMindError, IndexEngineError, IndexMismatchError, VisualModelError
 from docmind.index.edge import EdgeIndex
+from docmind.records.query import Query
 from docmind.records.search import PageHits
 from libraries import Library
 from looking import album, coloured, looking, looking_in
@@ -89,7 +90,7 @@ def test_from_one_model_to_another_and_to_none(folder: Path, checkpoints: Path) 
                 docmind.page_search.search_images("table")
         told = next(part for part in docmind.status().capabilities if part.name == "image model")
         assert (told.state, told.hint) == ("missing", "Run: docmind models pull siglip2")
-        assert docmind.search("anything at all").degraded == ()
+        assert docmind.search(Query("anything at all", lists=("text",))).degraded == ()
         shutil.copytree(checkpoints / "siglip2", folder / "models" / "siglip2")
         assert nearest(docmind.page_search.search_images(picture=coloured("blue"))) == ("cold.tiff", 1, 1.0)
 
@@ -142,7 +143,7 @@ def test_a_model_failing_in_the_background_is_named_and_retried(folder: Path) ->
         docmind.visual.follow()
         told = next(part for part in docmind.visual.capabilities() if part.name == "image model")
         assert told.state == "missing"
-        assert docmind.search("anything").degraded == ()
+        assert docmind.search(Query("anything", lists=("text",))).degraded == ()
         weights.write_bytes(whole)
         done = docmind.visual.embed("siglip")
         assert done.pages_added + done.pages_skipped == 3

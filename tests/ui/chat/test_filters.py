@@ -40,7 +40,7 @@ def page(documents: list, collections: dict) -> None:
     snapshots = dict(pair.split("=") for pair in st.query_params.get("snapshots", "").split(",") if pair)
     follow(documents, collections, snapshots=snapshots)
     choose_filters(documents, collections, snapshots=snapshots)
-    docmind = cast("DocMind", SimpleNamespace(documents=lambda: documents))
+    docmind = cast("DocMind", SimpleNamespace(documents=SimpleNamespace(all=lambda: documents)))
     chosen = chosen_filters(docmind)
     told = {"filters": chosen.doc_ids, "count": len(matching(documents)), "collections": chosen.collections}
     st.json(told | ({"snapshots": chosen.snapshots} if snapshots else {}))
