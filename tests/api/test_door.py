@@ -69,7 +69,7 @@ def test_a_process_of_the_user_is_let_in(docmind: DocMind, tmp_path: Path, is_pr
         assert Client(app).documents.counts() == docmind.documents.counts()
         reader = docmind.tokens.new(f"reader {is_private}", scope="read")
         narrowed = Client(app, token=reader.secret)
-        assert narrowed.counts() == docmind.documents.counts()
+        assert narrowed.documents.counts() == docmind.documents.counts()
         with pytest.raises(NotPermittedError):
             narrowed.tokens.list()
         with pytest.raises(AppNotOpenError, match="401"):
