@@ -1,7 +1,8 @@
 """The reading process: one document in, its pages out, one frame each.
 
 in   {name, password, rules, skip, broken, browser} + the file
-out  {kind, facts, pages, told}, then {page_no, ...} + text, words, image, thumbnail, marks for each page, then {end}
+out  {kind, facts, pages, told}, then {page_no, ...} + text, words, image, thumbnail, marks, blocks for each page,
+     then {end, losses}
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
 """
@@ -78,7 +79,7 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Open
     skip, broken = set(header["skip"]), set(header["broken"])
     for page in _not_all_blank(opened, skip, broken, rules, upload.name):
         _send(outgoing, page)
-    write_frame(outgoing, {"end": True})
+    write_frame(outgoing, {"end": True, "losses": [list(loss) for loss in opened.losses]})
 
 
 def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rules, name: str) -> Iterator[ParsedPage]:
@@ -110,7 +111,9 @@ def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
         "needs_ocr": page.needs_ocr,
     }
     write_frame(
-        outgoing, head, [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail, page.marks]
+        outgoing,
+        head,
+        [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail, page.marks, page.blocks],
     )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeGuard, get_args
 
+from docmind.blocks import unpack
 from docmind.config import ReadingSettings
 from docmind.documents import Words, found_facts
 from docmind.errors import (
@@ -32,13 +33,14 @@ from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.reading.formats import engine_of
 from docmind.reading.sheets import is_sheet
-from docmind.records.documents import Facts, ParsedPage, TextSource, Upload
+from docmind.records.documents import Facts, Loss, LossKind, ParsedPage, TextSource, Upload
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 from docmind.wording import _, number_text
 
 _KIND = re.compile("[a-z]{1,8}")
 _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _LONGEST_SENTENCE = 500
+_LOSSES, _MOST_LOSSES, _LONGEST_PLACE = frozenset(get_args(LossKind)), 200, 100
 
 
 def opening_of(header: dict[str, Any]) -> tuple[str, Facts, int, str]:
@@ -57,13 +59,17 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
     """
     header, blobs = frame
     try:
-        text, words, image, thumbnail, marks = blobs
+        text, words, image, thumbnail, marks, blocks = blobs
         Words.unpack(words)
         if marks:
             PictureMarks.unpack(marks)
         if not thumbnail and not is_sheet(image):
             raise ValueError("a page without a picture")
-        page = ParsedPage(text=text.decode(), words=words, image=image, thumbnail=thumbnail, marks=marks, **header)
+        shown = text.decode()
+        unpack(blocks, len(shown))
+        page = ParsedPage(
+            text=shown, words=words, image=image, thumbnail=thumbnail, marks=marks, blocks=blocks, **header
+        )
     except (TypeError, ValueError, DamagedError) as error:
         raise WorkerFailedError("a worker sent a page that cannot be read") from error
     sides = _is_count(page.width) and _is_count(page.height) and max(page.width, page.height) <= _LARGEST_SIDE
@@ -71,6 +77,17 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
     if not (sides and told and _is_count(page.page_no) and page.page_no <= pages and page.page_no not in before):
         raise WorkerFailedError("a worker sent a page that cannot be one of this document")
     return page
+
+
+def losses_of(header: dict[str, Any]) -> tuple[Loss, ...]:
+    """Return what a worker did not read of a file. Raises `WorkerFailedError`."""
+    try:
+        found = [(kind, count, place) for kind, count, place in header["losses"]]
+        if not all(kind in _LOSSES and _is_count(count) and isinstance(place, str) for kind, count, place in found):
+            raise ValueError("no losses")
+    except (TypeError, ValueError, KeyError) as error:
+        raise WorkerFailedError("a worker read a file and did not say what it left out") from error
+    return tuple(Loss(kind, count, place[:_LONGEST_PLACE]) for kind, count, place in found[:_MOST_LOSSES])
 
 
 def _is_count(value: object) -> TypeGuard[int]:
@@ -231,6 +248,8 @@ class Reading:
     """A sentence about deviations from the normal reading; "" where there were none."""
     engine: str
     """The distribution that reads the file, or "chromium" where that draws it."""
+    losses: tuple[Loss, ...] = ()
+    """What was seen in the file and not read; known after the last page."""
 
     def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
         self._reader = reader
@@ -270,6 +289,7 @@ class Reading:
                 try:
                     frame = self._receive()
                     if frame[0].get("end"):
+                        self.losses = losses_of(frame[0])
                         self._is_ended = True
                         return
                     page = page_of(frame, self.pages, self._skip)

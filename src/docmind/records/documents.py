@@ -101,6 +101,8 @@ class ParsedPage(PageText):
     needs_ocr: bool = False
     marks: bytes = field(default=b"", repr=False)
     """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
+    blocks: bytes = field(default=b"", repr=False)
+    """The packed blocks of `docmind.blocks`; empty where nothing is known of the structure of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +117,40 @@ class PageView(PageText):
     words: tuple[tuple[str, Box], ...] = field(repr=False, default=())
 
 
+LossKind = Literal[
+    "equation",
+    "comment",
+    "annotation",
+    "hidden_sheet",
+    "hidden_text",
+    "chart",
+    "picture",
+    "linked_picture",
+    "embedded_object",
+    "media",
+    "form_field",
+    "macro",
+    "formula",
+    "part",
+]
+"""What a reader may see in a file and not read: `part` is any other part of it, `formula` one without a result."""
+
+
+class Loss(NamedTuple):
+    """What a reader saw in a file and did not read: how many of a kind, and where: a page, sheet or part."""
+
+    kind: LossKind
+    count: int = 1
+    place: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Ingestion:
     """How a document was read: names of engines and numbers, nothing of its text.
 
     `engine` is the program that read its format, `ocr_engine` the one that read pictures of text, empty where none was.
     `versions` has those of DocMind and of the engine by name, `tries` counts the times that reading began since the
-    document has a row, and `seconds` is how long the last one took.
+    document has a row, and `seconds` is how long the last one took. `losses` is what was seen in the file and not read.
     """
 
     engine: str
@@ -132,6 +161,7 @@ class Ingestion:
     pages: int = 0
     ocr_pages: int = 0
     passages: int = 0
+    losses: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from docmind.blocks import Block, shown_in
 from docmind.reading.chromium.print import Resource
 from docmind.reading.formats.html import blocks_of, parse
-from docmind.reading.formats.typeset import Text
 
 # fmt: off
 _ACTS = frozenset((
@@ -41,7 +41,8 @@ def letters_of(text: str, name: str) -> Counter[str]:
     """Count each letter and digit of a chapter, as the plain reader reads it."""
     counts: Counter[str] = Counter()
     for block in blocks_of(parse(text, name)):
-        pieces = [block.text] if isinstance(block, Text) else [cell for row in block.rows for cell in row]
+        is_text = isinstance(block, Block)
+        pieces = [block.text] if is_text else [shown_in(cell) for row in block.rows for cell in row]
         for piece in pieces:
             counts.update(filter(str.isalnum, piece.casefold()))
     return counts

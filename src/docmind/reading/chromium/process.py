@@ -31,7 +31,7 @@ from docmind.reading.formats.epub import Book, open_epub
 from docmind.reading.formats.html import text_of
 from docmind.reading.formats.pdf import PdfFile, open_pdf
 from docmind.reading.process import answer
-from docmind.records.documents import Facts, ParsedPage, Upload
+from docmind.records.documents import Facts, Loss, ParsedPage, Upload
 from docmind.runtime import Limits, apply, read_request, write_frame
 from docmind.wording import _, number_text
 
@@ -53,6 +53,7 @@ class Printed:
     `told` describes deviations from the normal drawing, "" where there are none.
     """
 
+    losses: tuple[Loss, ...] = ()
     if_blank = EmptyFileError
 
     def __init__(self, facts: Facts, chapters: list[bytes], counts: list[int], name: str, rules: Rules) -> None:

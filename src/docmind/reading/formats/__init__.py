@@ -16,7 +16,7 @@ from typing import Protocol
 
 from docmind.documents import found_facts
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
-from docmind.records.documents import Facts, ParsedPage, Upload
+from docmind.records.documents import Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 _TOOL_TITLE = re.compile(
@@ -64,7 +64,8 @@ class Rules:
 class Opened(Protocol):
     """An open document: the facts of its metadata, its number of pages, and each page by number from 1.
 
-    `if_blank` is the error class with which a document of only blank pages is refused; None where it is accepted.
+    `losses` is what was seen and not read so far. `if_blank` is the error class with which a document of only blank
+    pages is refused; None where it is accepted.
     """
 
     @property
@@ -75,6 +76,9 @@ class Opened(Protocol):
 
     @property
     def if_blank(self) -> type[ReadingError] | None: ...
+
+    @property
+    def losses(self) -> tuple[Loss, ...]: ...
 
     def page(self, page_no: int) -> ParsedPage: ...
 

@@ -14,13 +14,14 @@ from docx.table import _Cell
 from docx.text.paragraph import Paragraph
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from docmind.blocks import Block, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
-from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
+from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
 
-_FACES: dict[str, Face] = {"Title": "h1", "Heading 1": "h1", "Heading 2": "h2", "Heading 3": "h3", "Subtitle": "h3"}
+_LEVELS = {"Title": 1, "Heading 1": 1, "Heading 2": 2, "Heading 3": 3, "Subtitle": 3}
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
 _TEMPLATE = "2013-12-23 23:15"  # what python-docx's template says, not the document
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -41,16 +42,16 @@ def open_docx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     return LaidOut(_blocks(document, notes), facts, upload.name, rules)
 
 
-def _blocks(document: docx.document.Document, notes: list[bytes]) -> Iterator[Block]:
+def _blocks(document: docx.document.Document, notes: list[bytes]) -> Iterator[Block | Table]:
     for item in document.iter_inner_content():
         if isinstance(item, Paragraph):
             yield from _paragraph(item)
         else:
-            yield Table(_rows(item))
+            yield Table(rows=_rows(item))
     for part in notes:
         root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True))
         for note in root:
-            yield Text(printable(" ".join(text.text or "" for text in note.iter(f"{_W}t"))))
+            yield Block(kind="footnote", text=printable(" ".join(text.text or "" for text in note.iter(f"{_W}t"))))
 
 
 def _paragraph(paragraph: Paragraph) -> Iterator[Block]:
@@ -58,13 +59,13 @@ def _paragraph(paragraph: Paragraph) -> Iterator[Block]:
     text = paragraph.text
     if style.startswith("List") and text.strip():
         text = f"• {text}"
-    face: Face = _FACES.get(style, "h3" if style.startswith("Heading") else "body")
+    level = _LEVELS.get(style, 3 if style.startswith("Heading") else 0)
     for line in printable(text).split("\n"):
-        yield Text(line, face)
+        yield Block(kind="heading" if level else "paragraph", text=line, level=level)
     # Text boxes are no part of a paragraph's own text.
     for box in paragraph._p.iter(f"{_W}txbxContent"):
         if not any(parent.tag.endswith("}Fallback") for parent in box.iterancestors()):
-            yield Text(printable(" ".join(text.text or "" for text in box.iter(f"{_W}t"))))
+            yield Block(kind="paragraph", text=printable(" ".join(text.text or "" for text in box.iter(f"{_W}t"))))
 
 
 def _rows(table: DocxTable) -> Iterator[list[str]]:

@@ -16,10 +16,11 @@ from urllib.parse import unquote
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from docmind.blocks import Block, Table
 from docmind.errors import CorruptFileError, UnsupportedFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.html import blocks_of, parse, text_of
-from docmind.reading.formats.typeset import Block, LaidOut
+from docmind.reading.formats.typeset import LaidOut
 from docmind.records.documents import Upload
 from docmind.wording import _
 
@@ -151,7 +152,7 @@ def open_epub(upload: Upload, kind: str, rules: Rules) -> LaidOut:
         book.close()
 
 
-def _blocks(book: Book) -> Iterator[Block]:
+def _blocks(book: Book) -> Iterator[Block | Table]:
     for chapter in book.chapters:
         text = text_of(book.read(chapter))
         if text.strip():

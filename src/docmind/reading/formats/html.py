@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from docmind.blocks import Block, BlockKind, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.text import decode, encoding_of
-from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
+from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
 
@@ -26,7 +27,7 @@ _INLINE = frozenset((
     "sub", "sup", "time", "tt", "u", "var", "wbr",
 ))
 # fmt: on
-_FACES: dict[str, Face] = {"h1": "h1", "h2": "h2", "h3": "h3", "h4": "h3", "h5": "bold", "h6": "bold", "dt": "bold"}
+_LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6, "dt": 6}
 _HIDDEN = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
 _DEEPEST = 200
@@ -63,7 +64,7 @@ def parse(text: str, name: str) -> lxml.html.HtmlElement:
         raise CorruptFileError(_("{name} holds a web page without content.").format(name=name)) from error
 
 
-def blocks_of(tree: lxml.html.HtmlElement) -> Iterator[Block]:
+def blocks_of(tree: lxml.html.HtmlElement) -> Iterator[Block | Table]:
     """Yield headings, paragraphs, tables and code of a tree, in order."""
     body = tree.find("body")
     yield from _Walk().blocks(tree if body is None else body)
@@ -73,45 +74,45 @@ class _Walk:
     def __init__(self) -> None:
         self._parts: list[str] = []
 
-    def blocks(self, root: lxml.html.HtmlElement) -> Iterator[Block]:
-        yield from self._into(root, "body", 0)
-        yield from self._flush("body")
+    def blocks(self, root: lxml.html.HtmlElement) -> Iterator[Block | Table]:
+        yield from self._into(root, 0, 0)
+        yield from self._flush(0)
 
-    def _into(self, element: lxml.html.HtmlElement, face: Face, depth: int) -> Iterator[Block]:
+    def _into(self, element: lxml.html.HtmlElement, level: int, depth: int) -> Iterator[Block | Table]:
         self._parts.append(element.text or "")
         for child in element:
             if isinstance(child.tag, str) and child.tag not in _UNREAD and not _is_hidden(child):
-                yield from self._child(child, face, depth + 1)
+                yield from self._child(child, level, depth + 1)
             self._parts.append(child.tail or "")
 
-    def _child(self, child: lxml.html.HtmlElement, face: Face, depth: int) -> Iterator[Block]:
+    def _child(self, child: lxml.html.HtmlElement, level: int, depth: int) -> Iterator[Block | Table]:
         tag = child.tag
         if depth > _DEEPEST:
             self._parts.append(" ".join(child.itertext()))
         elif tag == "br":
-            yield from self._flush(face)
+            yield from self._flush(level)
         elif tag in _INLINE:
-            yield from self._into(child, face, depth)
+            yield from self._into(child, level, depth)
         else:
-            yield from self._flush(face)
+            yield from self._flush(level)
             if tag == "pre":
-                yield Text(printable(child.text_content()), "mono", verbatim=True)
+                yield Block(kind="code", text=printable(child.text_content()))
             elif tag == "table" and _is_data(child):
-                yield Table(
-                    [row for row in map(_row, child.iter("tr")) if any(row)], has_header=bool(child.findall(".//th"))
-                )
+                rows = [row for row in map(_row, child.iter("tr")) if any(row)]
+                yield Table(rows=rows, header_rows=1 if child.findall(".//th") else 0)
             else:
                 if tag == "li":
                     self._parts.append("• ")
-                inner = _FACES.get(str(tag), face)
+                inner = _LEVELS.get(str(tag), level)
                 yield from self._into(child, inner, depth)
                 yield from self._flush(inner)
 
-    def _flush(self, face: Face) -> Iterator[Block]:
+    def _flush(self, level: int) -> Iterator[Block | Table]:
         text = printable("".join(self._parts))
         self._parts.clear()
         if text.strip(" \t\r\n•"):
-            yield Text(text, face)
+            kind: BlockKind = "heading" if level else "paragraph"
+            yield Block(kind=kind, text=text, level=level)
 
 
 def _is_hidden(element: lxml.html.HtmlElement) -> bool:

@@ -17,7 +17,7 @@ from docmind.errors import CorruptFileError, TooLargeError, VisualModelError
 from docmind.picture_marks import marks_of_page
 from docmind.reading.file_type import PICTURES, identify
 from docmind.reading.formats import Rules, facts_of
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 MAX_PIXELS = 64_000_000
@@ -166,6 +166,7 @@ def open_query(name: str, data: bytes, rules: Rules) -> Image.Image | None:
 class ImageFile:
     """An open picture."""
 
+    losses: tuple[Loss, ...] = ()
     if_blank = None  # a picture in one colour is a picture
 
     def __init__(self, image: Image.Image, name: str, kind: str, rules: Rules) -> None:

@@ -32,7 +32,7 @@ from docmind.errors import (
 )
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.image import blank, encode, shrink
-from docmind.records.documents import Facts, ParsedPage, Upload
+from docmind.records.documents import Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 FEW_WORDS = 100  # a page with more has a usable text layer, whatever pictures it shows
@@ -329,6 +329,7 @@ class PdfFile:
         self._rules = rules
         self._name = upload.name
         self._known: set[str] = set()
+        self.losses: tuple[Loss, ...] = ()
         self.if_blank = _if_blank(upload.data)
         self._has_form = document.get_formtype() != pdfium.FORMTYPE_NONE
         self.pages = len(document)

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from docmind.blocks import Block, BlockKind, Table
 from docmind.errors import TooLargeError
 from docmind.reading.formats import Rules, facts_of
-from docmind.reading.formats.typeset import Block, Face, LaidOut, Table, Text, printable
+from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _, number_text
 
@@ -78,8 +79,6 @@ _ALIGNED = re.compile(r"\S(?: {3,}|\t+)\S")
 _PIECE = 1_000_000  # characters of Markdown that are parsed at a time: their tokens take up to 470 MB
 _NESTING = 40  # blocks within each other; a deeper text is read as plain lines
 _BRACKETS = 1_000  # in one block; the time to look for links grows with the square of their number
-_FACES: dict[str, Face] = {"h1": "h1", "h2": "h2"}
-_HEADINGS = ("h1", "h2", "h3")
 _TITLE = 50  # lines in which the heading stands that is the title
 
 
@@ -93,23 +92,23 @@ def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     return LaidOut(blocks, facts, upload.name, rules)
 
 
-def plain(text: str) -> Iterator[Block]:
+def plain(text: str) -> Iterator[Block | Table]:
     """Yield paragraphs line by line; where spaces align columns, the lines stay as they are."""
     lines = text.splitlines()
     aligned = sum(bool(_ALIGNED.search(line)) for line in lines[:2_000])
     if aligned >= 0.1 * min(len(lines), 2_000):
-        yield Text(text, "mono", verbatim=True)
+        yield Block(kind="paragraph", text=text, is_verbatim=True)
         return
     for line in lines:
-        yield Text(line)
+        yield Block(kind="paragraph", text=line)
 
 
-def code(text: str) -> Iterator[Block]:
+def code(text: str) -> Iterator[Block | Table]:
     """Yield lines verbatim, because their spaces have meaning."""
-    yield Text(text, "mono", verbatim=True)
+    yield Block(kind="code", text=text)
 
 
-def table(text: str) -> Iterator[Block]:
+def table(text: str) -> Iterator[Block | Table]:
     """Yield the rows of a CSV file as a table.
 
     An undetected separator is assumed to be the most frequent one.
@@ -121,10 +120,10 @@ def table(text: str) -> Iterator[Block]:
         dialect = csv.excel()
         dialect.delimiter = max(",;\t|", key=sample.count)
     csv.field_size_limit(1 << 20)
-    yield Table(csv.reader(text.splitlines(), dialect), has_header=True)
+    yield Table(rows=csv.reader(text.splitlines(), dialect), header_rows=1)
 
 
-def markdown(text: str) -> Iterator[Block]:
+def markdown(text: str) -> Iterator[Block | Table]:
     """Yield headings, paragraphs, lists, tables and code, without their marks. HTML stays as it is."""
     at = 0
     while len(text) - at > _PIECE:
@@ -135,31 +134,32 @@ def markdown(text: str) -> Iterator[Block]:
     yield from _marked_up(text[at:])
 
 
-def _marked_up(text: str) -> Iterator[Block]:
+def _marked_up(text: str) -> Iterator[Block | Table]:
     tokens = _parser().parse(text)
     if any(token.nesting > 0 and token.level >= _NESTING - 1 for token in tokens):  # deeper ones were left out
         yield from plain(text)
         return
-    bullet, face = "", "body"
+    bullet, level = "", 0
     rows: list[list[str]] | None = None
     for token in tokens:
         if token.type in ("fence", "code_block"):
-            yield Text(token.content, "mono", verbatim=True)
+            yield Block(kind="code", text=token.content, language=token.info.split(" ")[0])
         elif token.type == "list_item_open":
             bullet = f"{token.info}{token.markup} " if token.info else "• "
         elif token.type in ("paragraph_open", "heading_open"):
-            face = "body" if token.tag == "p" else _FACES.get(token.tag, "h3")
+            level = 0 if token.tag == "p" else int(token.tag[1:])
         elif token.type == "table_open":
             rows = []
         elif token.type == "table_close" and rows is not None:
-            yield Table(rows, has_header=True)
+            yield Table(rows=rows, header_rows=1)
             rows = None
         elif token.type == "tr_open" and rows is not None:
             rows.append([])
         elif token.type == "inline" and rows is not None:
             rows[-1].append(_inline(token.content))
         elif token.type == "inline":
-            yield Text(bullet + _inline(token.content), face)
+            kind: BlockKind = "heading" if level else "item" if bullet else "paragraph"
+            yield Block(kind=kind, text=_inline(token.content), marker=bullet.strip(), level=level)
         if token.type in ("inline", "fence", "code_block", "list_item_close"):
             bullet = ""
 
@@ -219,4 +219,4 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 
 def _first_heading(text: str) -> str:
     head = "\n".join(text.splitlines()[:_TITLE])
-    return next((block.text for block in markdown(head) if isinstance(block, Text) and block.face in _HEADINGS), "")
+    return next((block.text for block in markdown(head) if isinstance(block, Block) and block.kind == "heading"), "")

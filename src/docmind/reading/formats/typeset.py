@@ -13,7 +13,8 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
+from docmind.blocks import Block, Blocks, Cell, Losses, PageBlock, PageKind, PageTable, Table, pack, shown_in
 from docmind.documents import Words
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
 from docmind.reading.formats import Rules
@@ -44,26 +46,12 @@ _FACES: dict[Face, tuple[str, int]] = {
 _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
 _COLUMN_GAP, _NARROWEST, _CELL_MAX = 18, 60, 2_000
 _SAMPLE = 100  # rows that settle the widths of a table's columns
+_HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
+_INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
+_TITLE_MAX = 300  # characters of a title that goes with what stands below it
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A heading or paragraph, or with `verbatim` lines whose spaces matter."""
-
-    text: str
-    face: Face = "body"
-    verbatim: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows of cells; the first row is the header where `has_header`."""
-
-    rows: Iterable[Sequence[str]]
-    has_header: bool = False
-
-
-Block = Text | Table
+Edges = list[tuple[float, float]]
+"""Left edge and width of each column of a table, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +67,11 @@ class Line:
 
 @dataclass(slots=True)
 class Sheet:
-    """One page: its text and the place of each line."""
+    """One page: its text, the place of each line, and the parts of the text that came from blocks."""
 
     text: str = ""
     lines: list[Line] = field(default_factory=list)
+    blocks: list[PageBlock] = field(default_factory=list)
 
 
 @cache
@@ -97,19 +86,31 @@ def line_height(face: Face) -> int:
     return round(_FACES[face][1] * 1.4)
 
 
-def flow(blocks: Iterable[Block], name: str, max_pages: int) -> list[Sheet]:
+def shown(block: Block) -> str:
+    """Return the text of a block with what is shown before it: its marker, or who wrote a comment about what."""
+    if block.kind == "comment":
+        by = " ".join(filter(None, ("Comment", f"by {block.author}" if block.author else "")))
+        return f"{by} on “{block.anchor}”: {block.text}" if block.anchor else f"{by}: {block.text}"
+    if block.kind in ("heading", "item", "footnote") and block.marker:
+        return f"{block.marker} {block.text}"
+    return block.text
+
+
+def face_of(block: Block) -> Face:
+    """Return the face in which a block is drawn."""
+    if block.kind == "heading":
+        return _HEADINGS[min(max(block.level, 1), len(_HEADINGS)) - 1]
+    return "bold" if block.kind == "caption" else "body"
+
+
+def flow(blocks: Blocks, name: str, max_pages: int) -> list[Sheet]:
     """Return all sheets of a text.
 
     Raises `TooLargeError` above `max_pages`, and then returns no sheets.
     """
     flow = _Flow(name, max_pages)
     for block in blocks:
-        if isinstance(block, Table):
-            flow.table(block)
-        elif block.verbatim:
-            flow.verbatim(block.text, block.face)
-        else:
-            flow.paragraph(block.text, block.face)
+        flow.add(block)
     return flow.finish()
 
 
@@ -122,13 +123,57 @@ class _Flow:
         self._length = 0
         self._lines: list[Line] = []
         self._y = float(MARGIN)
+        self._blocks: list[PageBlock] = []
+        self._placing: PageBlock | None = None  # the block that is being placed, without its span
+        self._start: int | None = None  # where its part on this sheet begins; None before its first line
+        self._headings: list[tuple[int, str]] = []  # level and text of the headings above
+        self._path: tuple[str, ...] = ()
+        self._tables = 0
 
     def finish(self) -> list[Sheet]:
         if self._lines:
             self._turn()
         return self._sheets
 
-    def paragraph(self, text: str, face: Face) -> None:
+    def add(self, block: Block | Table) -> None:
+        if isinstance(block, Table):
+            self._table(block)
+        elif block.kind == "page_break":
+            if self._lines:
+                self._turn()
+        elif block.kind == "heading":
+            while self._headings and self._headings[-1][0] >= block.level:
+                self._headings.pop()
+            self._path = tuple(title for _level, title in self._headings)
+            self._text(block, block.kind)
+            title = " ".join(shown(block).split())[:_TITLE_MAX]
+            self._headings += [(block.level, title)] if title else []
+            self._path = tuple(title for _level, title in self._headings)
+        else:
+            self._text(block, block.kind)
+
+    def _text(self, block: Block, kind: PageKind) -> None:
+        with self._placed(PageBlock(kind, 0, 0, block.level, self._path, language=block.language)):
+            if block.kind == "code" or block.is_verbatim:
+                self._verbatim(shown(block), "mono")
+            else:
+                inset = _INSET * min(block.level, _DEEPEST) if block.kind == "item" else 0
+                self._paragraph(shown(block), face_of(block), inset)
+
+    @contextmanager
+    def _placed(self, block: PageBlock) -> Iterator[None]:
+        """Note where the text lies that is put inside, on each sheet that it reaches."""
+        self._placing, self._start = block, None
+        yield
+        self._note()
+        self._placing = None
+
+    def _note(self) -> None:
+        if self._placing is not None and self._start is not None:
+            self._blocks.append(replace(self._placing, start=self._start, end=self._length))
+        self._start = None
+
+    def _paragraph(self, text: str, face: Face, inset: int = 0) -> None:
         words = text.split()
         if not words:
             return
@@ -136,75 +181,117 @@ class _Flow:
         if face in ("h1", "h2", "h3"):
             self._room(3 * step)  # a heading is not left alone at the end of a sheet
         before = "\n\n"
-        for line, glue in wrap(words, face, WIDTH - 2 * MARGIN):
+        for line, glue in wrap(words, face, WIDTH - 2 * MARGIN - inset):
             self._room(step)
-            self._put(line, before if before == "\n\n" else glue, MARGIN, face)
+            self._put(line, before if before == "\n\n" else glue, MARGIN + inset, face)
             before = "\n"
             self._y += step
         self._y += step // 2
 
-    def verbatim(self, text: str, face: Face) -> None:
+    def _verbatim(self, text: str, face: Face) -> None:
         step, wide = line_height(face), font(face).getlength("0")
         columns = int((WIDTH - 2 * MARGIN) / wide)
         before = "\n\n"
         for raw in text.expandtabs(8).splitlines():
-            shown = raw.rstrip()
-            indent = len(shown) - len(shown.lstrip())
-            if not shown:
+            line = raw.rstrip()
+            indent = len(line) - len(line.lstrip())
+            if not line:
                 self._y += step
                 before = "\n\n"
             inset = min(indent, columns // 2)
-            for at in range(indent, len(shown), columns - inset):
+            for at in range(indent, len(line), columns - inset):
                 self._room(step)
                 before += " " * indent if at == indent else ""  # in the text too: in code they have a meaning
-                self._put(shown[at : at + columns - inset], before, MARGIN + inset * wide, face)
+                self._put(line[at : at + columns - inset], before, MARGIN + inset * wide, face)
                 self._y += step
                 before = ""
             before = before or "\n"
         self._y += step // 2
 
-    def table(self, table: Table) -> None:
-        rows = iter(table.rows)
-        sample = list(islice(rows, _SAMPLE))
+    def _table(self, table: Table) -> None:
+        """Place a table; the rows that name its columns are repeated on each sheet that it reaches."""
+        if table.caption:
+            self.add(Block(kind="caption", text=table.caption))
+        rows = map(_cells_of, table.rows)
+        sample = list(islice(rows, max(_SAMPLE, table.header_rows)))
+        header = [row for row in sample[: table.header_rows] if any(row)]
+        about = PageTable(_names_of(header), table.caption[:_TITLE_MAX], table.sheet[:_TITLE_MAX], self._tables)
+        self._tables += 1
         edges = _columns(sample)
         before = "\n\n"
         for number, row in enumerate(chain(sample, rows)):
-            cells = [" ".join(str(cell).split())[:_CELL_MAX] for cell in row]
-            if not any(cells):
+            if not any(row):
                 continue
-            face: Face = "bold" if table.has_header and number == 0 else "body"
-            if edges is None:
-                self._long_row(cells, before)
-            else:
-                self._row(cells, edges, before, face)
+            is_header = number < table.header_rows
+            tall = self._tall(row, edges, "bold" if is_header else "body")
+            if self._y + tall > HEIGHT - MARGIN and self._lines:
+                self._turn()
+                for names in () if is_header else header:
+                    self._row(names, edges, before, about, is_header=True)
+            self._row(row, edges, before, about, is_header=is_header)
             before = "\n"
         self._y += line_height("body") // 2
 
-    def _long_row(self, cells: list[str], before: str) -> None:
-        """Place a row of a table that is wider than a sheet as running text."""
+    def _tall(self, cells: Sequence[str], edges: Edges | None, face: Face) -> float:
+        """Return the height of a row, at most that of a sheet."""
+        step = line_height(face)
+        if edges is None:
+            return step
+        deep = (sum(1 for _ in wrap(cell.split(), face, wide)) for cell, (_x, wide) in zip(cells, edges, strict=False))
+        return min(max(deep, default=1) * step, HEIGHT - 2 * MARGIN)
+
+    def _row(
+        self, cells: Sequence[str], edges: Edges | None, before: str, table: PageTable, *, is_header: bool
+    ) -> None:
+        row = PageBlock("header_row" if is_header else "row", 0, 0, 0, self._path, table)
+        face: Face = "bold" if is_header else "body"
+        sheets = len(self._sheets)
+        with self._placed(row):
+            spans = self._long_row(cells, before) if edges is None else self._short_row(cells, edges, before, face)
+        if len(self._sheets) == sheets:  # a row that runs on over the next sheet has no cells
+            place = self._blocks[-1].start
+            cells_at = tuple((max(start, place), min(max(end, place), self._length)) for start, end in spans)
+            self._blocks[-1] = replace(self._blocks[-1], cells=cells_at)
+
+    def _long_row(self, cells: Sequence[str], before: str) -> list[tuple[int, int]]:
+        """Place a row of a table that is wider than a sheet as running text, and return the spans of its cells."""
         step = line_height("body")
+        start: int | None = None
         for line, glue in wrap(" | ".join(cells).split(), "body", WIDTH - 2 * MARGIN):
             self._room(step)
             self._put(line, before or glue, MARGIN, "body")
+            start = self._length - len(line) if start is None else start
             before = ""
             self._y += step
+        spans, at = list[tuple[int, int]](), start or 0
+        for cell in cells:
+            spans.append((at, at + len(cell)))
+            at += len(cell) + (3 if cell else 2)  # "a | | b": an empty cell has one space
+        return spans
 
-    def _row(self, cells: list[str], edges: list[tuple[float, float]], before: str, face: Face) -> None:
-        """Place cells side by side; in the text they follow each other, each complete."""
+    def _short_row(self, cells: Sequence[str], edges: Edges, before: str, face: Face) -> list[tuple[int, int]]:
+        """Place cells side by side, and return their spans: in the text they follow each other, each complete."""
         step = line_height(face)
         wrapped = [list(wrap(cell.split(), face, wide)) for cell, (_left, wide) in zip(cells, edges, strict=False)]
-        tall = max(map(len, wrapped), default=1)
-        self._room(min(tall * step, HEIGHT - 2 * MARGIN))
-        top = self._y
-        for lines, (x, _wide) in zip(wrapped, edges, strict=False):
+        top, tall = self._y, max(map(len, wrapped), default=1)
+        spans = list[tuple[int, int]]()
+        last = max((number for number, lines in enumerate(wrapped) if lines), default=0)
+        for column, (lines, (x, _wide)) in enumerate(zip(wrapped, edges, strict=False)):
+            at: int | None = None
             for number, (line, glue) in enumerate(lines):
                 if top + (number + 1) * step > HEIGHT - MARGIN:  # a cell taller than a sheet runs on below the others
                     self._turn()
                     top = self._y - number * step
                 self._y = top + number * step
                 self._put(line, glue.replace("\n", " ") if number else before, x, face)
-            before = " | " if lines else before
+                at = self._length - len(line) if at is None else at
+            spans.append((self._length if at is None else at, self._length))
+            if lines:
+                before = " | "
+            elif column < last:
+                before += "| "  # an empty cell is a cell
         self._y = max(self._y, top + (tall - 1) * step) + step
+        return spans
 
     def _room(self, tall: float) -> None:
         if self._y + tall > HEIGHT - MARGIN and self._lines:
@@ -215,6 +302,7 @@ class _Flow:
             self._parts.append(before)
             self._length += len(before)
         self._parts.append(text)
+        self._start = self._length if self._start is None else self._start
         self._lines.append(Line(text, self._length, x, self._y, face))
         self._length += len(text)
 
@@ -226,8 +314,20 @@ class _Flow:
                 ),
                 hint=_("Split the file, or raise DOCMIND_READING__MAX_PAGES."),
             )
-        self._sheets.append(Sheet("".join(self._parts), self._lines))
-        self._parts, self._lines, self._length, self._y = [], [], 0, float(MARGIN)
+        self._note()
+        self._sheets.append(Sheet("".join(self._parts), self._lines, self._blocks))
+        self._parts, self._lines, self._blocks, self._length, self._y = [], [], [], 0, float(MARGIN)
+
+
+def _cells_of(row: Sequence[Cell | str]) -> list[str]:
+    return [" ".join(shown_in(cell).split())[:_CELL_MAX] for cell in row]
+
+
+def _names_of(header: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the name of each column: what stands in the rows of the header, from top to bottom, each text once."""
+    wide = max(map(len, header), default=0)
+    columns = ([row[at] for row in header if at < len(row) and row[at]] for at in range(wide))
+    return tuple(" ".join(dict.fromkeys(column))[:_TITLE_MAX] for column in columns)
 
 
 def wrap(words: Sequence[str], face: Face, wide: float) -> Iterator[tuple[str, str]]:
@@ -283,7 +383,7 @@ def _measure(face: Face) -> Callable[[str], float]:
     return measure
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[float, float]] | None:
+def _columns(rows: Sequence[Sequence[str]]) -> Edges | None:
     """Return left edge and width of each column; None where the columns do not fit on a sheet."""
     count = max(map(len, rows), default=0)
     room = WIDTH - 2 * MARGIN - _COLUMN_GAP * (count - 1)
@@ -293,7 +393,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[tuple[float, float]] | None:
     widest, words = [float(_NARROWEST)] * count, [float(_NARROWEST)] * count
     for row in rows:
         for number, cell in enumerate(row):
-            parts = str(cell).split()[:60]
+            parts = cell.split()[:60]
             widest[number] = max(widest[number], min(measure(" ".join(parts)), 2.0 * room))
             words[number] = max(words[number], min(max(map(measure, parts), default=0.0), room / 3))
     if sum(words) > room:
@@ -326,8 +426,10 @@ class LaidOut:
 
     if_blank = EmptyFileError
 
-    def __init__(self, blocks: Iterable[Block], facts: Facts, name: str, rules: Rules) -> None:
+    def __init__(self, blocks: Blocks, facts: Facts, name: str, rules: Rules, losses: Losses | None = None) -> None:
+        """Lay out all blocks; `losses` is what the reader counts while it yields them."""
         self._sheets = flow(blocks, name, rules.max_pages)
+        self.losses = losses.found() if losses is not None else ()
         self._rules = rules
         self.facts = facts
         self.pages = len(self._sheets)
@@ -353,6 +455,7 @@ class LaidOut:
             height=picture.height,
             text=sheet.text,
             words=_words(sheet, scale).pack(),
+            blocks=pack(sheet.blocks),
             image=picture.image,
             thumbnail=picture.thumbnail,
             marks=picture.marks,
@@ -369,6 +472,7 @@ class LaidOut:
             height=height,
             text=sheet.text,
             words=_words(sheet, scale).pack(),
+            blocks=pack(sheet.blocks),
             image=_packed(sheet.lines, (width, height)),
             thumbnail=b"",
             text_source="layer",

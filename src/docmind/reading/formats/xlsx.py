@@ -13,9 +13,10 @@ from xml.etree.ElementTree import ParseError
 import openpyxl
 from openpyxl.utils.exceptions import InvalidFileException
 
+from docmind.blocks import Block, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
-from docmind.reading.formats.typeset import Block, LaidOut, Table, Text, printable
+from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
 
@@ -33,14 +34,14 @@ def open_xlsx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
         raise CorruptFileError(_("{name} is an Excel workbook that is broken.").format(name=upload.name)) from error
 
 
-def _blocks(book: Any) -> Iterator[Block]:
+def _blocks(book: Any) -> Iterator[Block | Table]:
     for sheet in book.worksheets:
         rows = _rows(sheet)
         first = next(rows, None)
         if first is None:
             continue
-        yield Text(printable(sheet.title), "h2")
-        yield Table(chain([first], rows), has_header=False)
+        yield Block(kind="heading", text=printable(sheet.title), level=2)
+        yield Table(rows=chain([first], rows), sheet=printable(sheet.title))
 
 
 def _rows(sheet: Any) -> Iterator[list[str]]:

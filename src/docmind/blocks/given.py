@@ -1,0 +1,110 @@
+"""What a reader gives of a file: blocks and tables in reading order, and a count of what it did not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from docmind.records.documents import Loss, LossKind
+
+BlockKind = Literal[
+    "heading",
+    "paragraph",
+    "item",
+    "code",
+    "equation",
+    "figure",
+    "caption",
+    "footnote",
+    "comment",
+    "note",
+    "header",
+    "footer",
+    "page_break",
+]
+CellType = Literal[
+    "text", "number", "amount", "percent", "date", "time", "duration", "bool", "error", "empty"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """One block of text, without the marks of its format.
+
+    `text` is as a reader of the document sees it: accents composed, soft hyphens and invisible characters removed.
+    `level` counts from 1 for a heading, and from 0 for an item within items. `marker` is what stands before it as
+    shown: the number of a heading ("2.1"), of a list item ("4.", "a)", "•", "☒") or of a footnote. `language` is that
+    of code. `latex` is an equation's, whose `text` has the plain words. `anchor` is the text that a footnote or comment
+    belongs to, and `author` who wrote a comment. `is_verbatim` keeps lines and spaces; code always does.
+    """
+
+    kind: BlockKind
+    text: str = ""
+    level: int = 0
+    marker: str = ""
+    language: str = ""
+    latex: str = ""
+    anchor: str = ""
+    author: str = ""
+    is_verbatim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    `shown` is what the document displays, `raw` the value without its format where that differs, as 0.125 for 12.5%.
+    `columns` and `rows` are its span. A cell that a span covers is filled in with the same text, and `is_filled`.
+    """
+
+    shown: str
+    raw: str = ""
+    type: CellType = "text"
+    format: str = ""
+    formula: str = ""
+    columns: int = 1
+    rows: int = 1
+    is_filled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table: one grid for all formats. Each row has a cell for every column, also for empty and covered ones.
+
+    A plain string is a cell of text. `rows` may be an iterator, read once. The first `header_rows` rows name the
+    columns, the first `header_columns` columns the rows. `sheet` is the name of its sheet in a workbook.
+    """
+
+    rows: Iterable[Sequence[Cell | str]]
+    header_rows: int = 0
+    header_columns: int = 0
+    caption: str = ""
+    sheet: str = ""
+    is_hidden: bool = False
+
+
+def shown_in(cell: Cell | str) -> str:
+    """Return what the document displays in a cell."""
+    return cell if isinstance(cell, str) else cell.shown
+
+
+Blocks = Iterable[Block | Table]
+"""What a reader yields, in reading order."""
+
+
+class Losses:
+    """A count of what a reader saw in a file and did not read, by kind and place."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[LossKind, str], int] = {}
+
+    def note(self, kind: LossKind, place: str = "", count: int = 1) -> None:
+        """Count parts of a kind that were not read; `place` is a page, sheet or part, in a few words."""
+        if count > 0:
+            key = kind, " ".join(place.split())[:100]
+            self._counts[key] = self._counts.get(key, 0) + count
+
+    def found(self) -> tuple[Loss, ...]:
+        """Return what was counted, in the order in which it was first seen."""
+        return tuple(Loss(kind, count, place) for (kind, place), count in self._counts.items())
