@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from docmind.answers.passages import GAP, LONGEST, edges, headed_passages, is_heading, nearest_heading, passages
+from docmind.blocks import Block, PageBlock, Table
+from docmind.reading.formats.typeset import flow
 from each import each_of
 
 LEASE = (
@@ -310,3 +312,49 @@ def test_nothing_gives_nothing(text: str) -> None:
 
 def test_the_only_line_of_a_page_is_quoted_whatever_it_is() -> None:
     assert quotes("Swordfish Password") == ["Swordfish Password"]
+
+
+def laid_out(*blocks: Block | Table) -> tuple[str, tuple[PageBlock, ...]]:
+    (sheet,) = flow(blocks, "a.docx", 10)
+    return sheet.text, tuple(sheet.blocks)
+
+
+def quotes_of(*blocks: Block | Table) -> list[str]:
+    text, structure = laid_out(*blocks)
+    return [passage.text(text) for passage in passages(text, (), structure)]
+
+
+def test_a_row_of_a_known_table_comes_with_the_names_of_its_columns_and_they_never_alone() -> None:
+    rows = [["Room 2024", "Floor", "Key 9F"], ["214", "2", "Iron"], ["215", "2", "Brass"]]
+    names = "Room 2024 | Floor | Key 9F"
+    assert quotes_of(Table(rows=rows, header_rows=1)) == [f"{names}\n214 | 2 | Iron", f"{names}{GAP}215 | 2 | Brass"]
+
+
+def test_a_row_of_a_known_table_without_names_comes_with_no_neighbour() -> None:
+    assert quotes_of(Table(rows=[["Ann Lee", "Rye"], ["Bo Dell", "Ely"]])) == ["Ann Lee | Rye", "Bo Dell | Ely"]
+
+
+def test_names_in_two_rows_come_together() -> None:
+    rows = [["", "Members", "Members"], ["Year", "Old", "New"], ["2021", "40", "9"], ["2022", "44", "7"]]
+    assert quotes_of(Table(rows=rows, header_rows=2))[1] == f"| Members | Members\nYear | Old | New{GAP}2022 | 44 | 7"
+
+
+def test_what_the_file_says_is_a_heading_or_an_item_is_one() -> None:
+    text, structure = laid_out(
+        Block(kind="heading", text="is the roof of the mill sound and dry in winter", level=1),
+        Block(kind="paragraph", text="The roof was mended in May."),
+        Block(kind="item", text="Slates were lent by the church.", marker="7."),
+        Block(kind="comment", text="Ask Ann about the slates.", author="Bo"),
+    )
+    found = [(heading, passage.text(text)) for heading, passage in headed_passages(text, (), structure)]
+    title = "is the roof of the mill sound and dry in winter"
+    assert (title, "The roof was mended in May.") in found
+    assert any(quote.endswith("7. Slates were lent by the church.") for _heading, quote in found)
+    assert any(quote.endswith("Comment by Bo: Ask Ann about the slates.") for _heading, quote in found)
+    assert not any(quote == title for _heading, quote in found)
+
+
+def test_the_headings_above_a_page_head_its_passages() -> None:
+    text = "The roof was mended in May."
+    structure = (PageBlock("paragraph", 0, len(text), path=("Mill", "Roof")),)
+    assert headed_passages(text, (), structure)[0][0] == "Roof"

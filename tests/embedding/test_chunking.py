@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from docmind.blocks import Block, Table
 from docmind.embedding.chunking import (
     LABEL,
     OVERLAP,
@@ -19,6 +20,7 @@ from docmind.embedding.chunking import (
     windows,
     without_leaders,
 )
+from docmind.reading.formats.typeset import flow
 from docmind.records.documents import DocumentInfo
 from docmind_testkit import FakeEmbedder
 
@@ -129,3 +131,46 @@ def test_spans_grow_to_whole_words_and_join() -> None:
     assert whole_words(text, [(4, 16), (16, 17), (18, 20)]) == [(4, 20)]
     assert whole_words(text, [(0, 1), (21, 23)]) == [(0, 3), (21, 27)]
     assert whole_words(text, []) == []
+
+
+def nodes_from(*blocks: Block | Table) -> list[tuple[str, str, str, str]]:
+    """Return modality, text, context and embedded text of each node of a page that is made of these blocks."""
+    (sheet,) = flow(blocks, "a.docx", 10)
+    made = nodes_of_page(INFO, "label", FAKE, 1, "en", sheet.text, sheet.blocks)
+    return [(node.modality, sheet.text[node.start : node.end], node.context, text) for node, text in made]
+
+
+def test_tables_and_code_become_nodes_of_their_own() -> None:
+    found = nodes_from(
+        Block(kind="paragraph", text="Before."),
+        Block(kind="heading", text="Stock", level=2),
+        Table(rows=[["Kind", "Number"], ["Wax", "60"]], header_rows=1),
+        Block(kind="paragraph", text="After."),
+        Block(kind="code", text="print(1)", language="python"),
+        Block(kind="figure", text="A hive in the snow"),
+    )
+    assert [(modality, text) for modality, text, *_ in found] == [
+        ("text", "Before."),
+        ("table", "Stock\n\nKind | Number\nWax | 60"),
+        ("text", "After."),
+        ("code", "print(1)"),
+        ("image_caption", "A hive in the snow"),
+    ]
+    assert all(context == "" for *_, context, _text in found)
+
+
+def test_parts_of_a_long_table_end_with_a_row_and_know_its_names() -> None:
+    rows = [["Name", "Town"], *([f"Person {number}", f"Town {number} on the hill"] for number in range(38))]
+    found = nodes_from(Table(rows=rows, header_rows=1, caption="Members"))
+    assert len(found) > 1
+    assert [line for _, text, *_ in found for line in text.split("\n") if "Person" in line] == [
+        f"Person {number} | Town {number} on the hill" for number in range(38)
+    ]
+    assert [context for *_, context, _text in found] == ["", *["Members. Name | Town"] * (len(found) - 1)]
+    assert found[1][3].startswith("label. Members. Name | Town. Person ")
+
+
+def test_a_row_longer_than_a_window_is_cut() -> None:
+    found = nodes_from(Table(rows=[["a b c", "few"], ["many words " * 150, "few"]]))
+    assert len(found) > 1
+    assert sum(text.count("many") for _, text, *_ in found) == 150

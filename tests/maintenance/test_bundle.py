@@ -363,7 +363,7 @@ FORGERIES: dict[str, Forge] = {
     "one original for two": run("UPDATE documents SET original = (SELECT max(original) FROM documents)"),
     "two nodes in one place": run(
         'INSERT INTO nodes SELECT upper(node_id), doc_id, page_no, ordinal, start, "end", modality, language,'
-        " content_hash FROM nodes"
+        " content_hash, context FROM nodes"
     ),
     "a page missing": run("DELETE FROM pages WHERE page_no = 2"),
     "pages without end": run("UPDATE documents SET pages = 1000000000"),

@@ -125,7 +125,7 @@ def lone_page(docmind: DocMind) -> Undo:
     run(
         docmind,
         "INSERT INTO pages SELECT 'x::page::1', 'x', 1, width, height, text, words, text_source, confidence, language,"
-        " image, image_suffix, thumbnail, thumbnail_suffix FROM pages LIMIT 1",
+        " image, image_suffix, thumbnail, thumbnail_suffix, blocks FROM pages LIMIT 1",
     )
     return lambda: run(docmind, "DELETE FROM pages WHERE doc_id = 'x'")
 
@@ -133,7 +133,8 @@ def lone_page(docmind: DocMind) -> Undo:
 def lone_passage(docmind: DocMind) -> Undo:
     return run(
         docmind,
-        "INSERT INTO nodes SELECT 'lone', doc_id, 99, 0, start, \"end\", modality, language, content_hash FROM nodes"
+        "INSERT INTO nodes SELECT 'lone', doc_id, 99, 0, start, \"end\", modality, language, content_hash,"
+        " context FROM nodes"
         " LIMIT 1",
     )
 

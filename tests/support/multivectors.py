@@ -63,7 +63,7 @@ class Shown:
             )
             db.executemany(
                 "INSERT OR IGNORE INTO pages SELECT ?1, 'd', coalesce(max(page_no), 0) + 1, 9, 9, '', x'', 'layer',"
-                " 1.0, 'en', ?1, '.webp', ?1, '' FROM pages",
+                " 1.0, 'en', ?1, '.webp', ?1, '', x'' FROM pages",
                 [(image,) for image in images],
             )
 

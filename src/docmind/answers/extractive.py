@@ -316,6 +316,7 @@ class Extractive:
         for hit in hits:
             record = records.get((hit.doc_id, hit.page_no))
             try:
+                structure = record.structure() if record is not None else ()
                 named = self._catalog.name_and_title(hit.doc_id) if hit.doc_id not in labels else None
             except DamagedError:  # damaged since the search: every later search reports it
                 self._catalog.note_damage(hit.doc_id, hit.page_no)
@@ -331,7 +332,7 @@ class Extractive:
             if hit.modality == "code":
                 found = [("", passage) for passage in code_passages(record.text)]
             else:
-                found = headed_passages(record.text, running)
+                found = headed_passages(record.text, running, structure)
             placed = Words.unpack(record.words) if record.text_source == "ocr" and self._least_certainty else None
             if placed is not None:  # passages of which OCR is not sure are not quoted
                 found = [one for one in found if placed.certainty_of(one[1].start, one[1].end) >= self._least_certainty]
@@ -347,12 +348,12 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     page = catalog.pages([(info.doc_id, 1)]).get((info.doc_id, 1))
     if page is None:
         return None
-    found = passages(page.text)
-    whole = [one for one in found if one.is_whole and page.text[one.start : one.end].rstrip().endswith(_SENTENCE_ENDS)]
-    first = next(iter(whole or found), None)
     try:
+        found = passages(page.text, (), page.structure())
+        ended = [one for one in found if page.text[one.start : one.end].rstrip().endswith(_SENTENCE_ENDS)]
+        first = next(iter([one for one in ended if one.is_whole] or found), None)
         return source_of(1, page, info.document, first) if first is not None else None
-    except DamagedError:  # its words cannot be read
+    except DamagedError:  # its words or blocks cannot be read
         catalog.note_damage(info.doc_id, 1)
         return None
 

@@ -10,11 +10,12 @@ Above 500 lines: what a line is depends on the kinds of the lines beside it, and
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from docmind.answers.sentences import BULLET, SHORT_LINE, is_row, sentences
+from docmind.blocks import PageBlock, PageKind
 from docmind.embedding import STOP_WORDS
 
 LONGEST = 900  # characters of one sentence; longer ones are cut at a semicolon, a comma or a space
@@ -87,6 +88,22 @@ _FEW_LINES = 6  # on a page with no more lines, none is a running head or cut of
 
 Span = tuple[int, int]
 Kind = Literal["prose", "item", "row", "keyed", "heading"]
+_KNOWN: dict[PageKind, Kind] = {
+    "heading": "heading",
+    "item": "item",
+    "row": "row",
+    "header_row": "row",
+    "code": "keyed",
+    "equation": "keyed",
+    "header": "keyed",
+    "footer": "keyed",
+    "figure": "prose",
+    "caption": "prose",
+    "footnote": "prose",
+    "comment": "prose",
+    "note": "prose",
+}
+"""How blocks are quoted whose kind the file says; a paragraph may be a title or a fragment for all that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +140,32 @@ class _Unit:
     is_first: bool  # of its block
     is_cut: bool = False  # its last line is as long as lines are, and has no end
     lead: Span | None = None
+    known: PageBlock | None = None  # what the file says that it is
+
+    @property
+    def is_names(self) -> bool:
+        """Whether it names the columns of a table."""
+        return self.known is not None and self.known.kind == "header_row"
 
 
-def passages(text: str, running: Collection[str] = ()) -> list[Passage]:
+def passages(text: str, running: Collection[str] = (), structure: Sequence[PageBlock] = ()) -> list[Passage]:
     """Return the passages of a page in reading order; those with a list overlap its items.
 
-    `running` are the lines, as `edges` returns them, that the pages beside it have too.
+    `running` are the lines, as `edges` returns them, that the pages beside it have too. `structure` is what the file
+    says that parts of the text are; what the other parts are is seen from their lines.
     """
-    return [passage for _, passage in headed_passages(text, running)]
+    return [passage for _, passage in headed_passages(text, running, structure)]
 
 
-def headed_passages(text: str, running: Collection[str] = ()) -> list[tuple[str, Passage]]:
+def headed_passages(
+    text: str, running: Collection[str] = (), structure: Sequence[PageBlock] = ()
+) -> list[tuple[str, Passage]]:
     """Return the passages of a page, each with the nearest heading above it on one line; empty where there is none."""
-    units = _units(text, running)
-    if all(unit.kind == "heading" for unit in units):  # the page has nothing else
-        units = [replace(unit, kind="keyed") for unit in units]
+    units = _units(text, running, structure)
+    if all(unit.kind == "heading" or unit.is_names for unit in units):  # the page has nothing else
+        units = [replace(unit, kind="keyed", known=None) for unit in units]
     found: list[tuple[str, Passage]] = []
-    heading = ""
+    heading = structure[0].path[-1] if structure and structure[0].path else ""
     for at, unit in enumerate(units):
         said = text[unit.start : unit.end]
         if len(units) > _FEW_LINES and not any(map(str.isalpha, said)):
@@ -284,20 +310,25 @@ def _says_nothing(said: str) -> bool:
     return not (_TERMINATED.search(said) or _ANNOUNCES.search(said) or _KEYED.match(said) or _VERB.search(said))
 
 
-def _units(text: str, running: Collection[str]) -> list[_Unit]:
+def _units(text: str, running: Collection[str], structure: Sequence[PageBlock]) -> list[_Unit]:
     units: list[_Unit] = []
+    known = {block.start: block for block in structure if block.kind in _KNOWN}
     lines = [match.span() for match in re.finditer(r"[^\s](?:[^\n]*[^\s])?", text)]
     lengths = sorted(end - start for start, end in lines)
     full = max(45, int(0.7 * lengths[int(0.8 * (len(lengths) - 1))])) if lengths else 0
     if len(lines) <= _FEW_LINES:  # pages that are made of a few lines may have them in common
         ends = (text[slice(*line)] for line in (*lines[:1], *lines[-1:]) if len(lines) > 1)
         running = {_masked(line) for line in ends if _NUMBERED_END.search(line)}.intersection(running)
-    blocks = list(_blocks(text, lines, full, running))
+    blocks = list(_blocks(text, lines, full, running, known))
     # Where most of a page is sentences, lists and rows, lines that are neither are titles and fragments.
     stated = sum(kind != "prose" or bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
     ended = sum(kind == "prose" and bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
     has_sentences = 2 * stated >= len(blocks) or ended >= _FEW_SENTENCES
     for number, (kind, start, end) in enumerate(blocks):
+        if start in known:
+            pieces = sentences(text, start, end, LONGEST) if kind in ("prose", "item") else [(start, end)]
+            units += [_Unit(a, b, kind, number, a == start, known=known[start]) for a, b in pieces if b > a]
+            continue
         if kind == "prose" and (
             all(is_heading(line) for line in text[start:end].split("\n") if line.strip())
             or (number + 1 < len(blocks) and _heads(text, (start, end), blocks[number + 1]))
@@ -330,14 +361,25 @@ def _units(text: str, running: Collection[str]) -> list[_Unit]:
     return units
 
 
-def _blocks(text: str, lines: Sequence[Span], full: int, running: Collection[str]) -> Iterator[tuple[Kind, int, int]]:
+def _blocks(
+    text: str, lines: Sequence[Span], full: int, running: Collection[str], known: Mapping[int, PageBlock]
+) -> Iterator[tuple[Kind, int, int]]:
     """Yield the kind and the span of every paragraph, list item, row and key with its value.
 
-    What belongs to the page and not to its text is left out.
+    What belongs to the page and not to its text is left out. `known` are blocks whose kind the file says, by start.
     """
     block: tuple[Kind, int, int] | None = None
     last: Span | None = None
+    given: PageBlock | None = None
     for at, line in enumerate(lines):
+        given = known.get(line[0], given)
+        if given is not None and given.start <= line[0] < given.end:
+            if given.start == line[0]:
+                if block is not None:
+                    yield block
+                yield _KNOWN[given.kind], given.start, given.end
+            block = last = None
+            continue
         is_edge = at < EDGE or at >= len(lines) - EDGE
         if _is_furniture(text[slice(*line)], running, is_edge=is_edge):
             if block is not None:
@@ -442,7 +484,10 @@ def _set_leads(text: str, units: Sequence[_Unit]) -> None:
     for at, unit in enumerate(units):
         before = units[at - 1] if at else None
         said = text[unit.start : unit.end]
-        if unit.kind == "row":
+        if unit.kind == "row" and unit.known is not None:
+            names = _names_of(units, at) if not unit.is_names else []
+            unit.lead = (names[0].start, names[-1].end) if names else None
+        elif unit.kind == "row":
             if " | " in said:
                 is_first = before is None or before.kind != "row" or text.count("\n", before.end, unit.start) > 1
                 header = (unit.start, unit.end) if is_first else header
@@ -467,6 +512,18 @@ def _set_leads(text: str, units: Sequence[_Unit]) -> None:
             announced = None
 
 
+def _names_of(units: Sequence[_Unit], at: int) -> list[_Unit]:
+    """Return the rows above a row of a known table that name its columns and follow each other."""
+    table = units[at].known.table if units[at].known is not None else None
+    names: list[_Unit] = []
+    for unit in reversed(units[:at]):
+        if unit.known is None or unit.known.table != table or (names and not unit.is_names):
+            break
+        if unit.is_names:
+            names.insert(0, unit)
+    return names
+
+
 def _marker(item: str) -> str:
     return next(
         (name for name, form in _MARKERS.items() if form.match(item)), item[:1] if BULLET.match(item) else "key"
@@ -480,6 +537,8 @@ def _is_header(text: str, units: Sequence[_Unit], at: int) -> bool:
     """
     unit = units[at]
     said = text[unit.start : unit.end]
+    if unit.known is not None:
+        return unit.is_names
     if _NUMBERS.fullmatch(said):
         return True
     lead = units[at + 1].lead if at + 1 < len(units) and units[at + 1].kind == "row" else None

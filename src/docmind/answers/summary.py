@@ -15,7 +15,7 @@ from docmind.answers.extractive import source_of
 from docmind.answers.passages import Passage, edges, headed_passages, is_heading
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord
 from docmind.embedding import TextEmbedder, words
-from docmind.errors import DocMindError
+from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded
@@ -116,10 +116,15 @@ class Summarizer:
             page = pages.get((doc_id, number))
             if page is None:  # damaged, or deleted meanwhile
                 continue
+            try:
+                structure = page.structure()
+            except DamagedError:
+                self._catalog.note_damage(doc_id, number)
+                continue
             around = [pages.get((doc_id, number + step)) for step in BESIDE]
             running = set().union(*(edges(other.text) for other in around if other is not None))
             here = [at for at in chosen if nodes[at].page_no == number]
-            for heading, passage in headed_passages(page.text, running):
+            for heading, passage in headed_passages(page.text, running, structure):
                 window = next((at for at in here if nodes[at].start <= passage.start < nodes[at].end), None)
                 text = " ".join(passage.text(page.text).split())
                 if window is not None and text.casefold() not in seen:

@@ -1,5 +1,6 @@
 from .given import Block, BlockKind, Blocks, Cell, CellType, Losses, Table, shown_in
 from .placed import Cells, PageBlock, PageKind, PageTable, pack, unpack
+from .told import loss_text, losses_text
 
 __all__ = [
     "Block",
@@ -13,6 +14,8 @@ __all__ = [
     "PageKind",
     "PageTable",
     "Table",
+    "loss_text",
+    "losses_text",
     "pack",
     "shown_in",
     "unpack",

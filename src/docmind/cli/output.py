@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from docmind.answers import neutral
+from docmind.blocks import losses_text
 from docmind.cli.context import plain
 from docmind.records.answers import BY_LOOK, SEEN, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
@@ -76,6 +77,8 @@ def print_result(result: AddResult) -> None:
         click.echo(f"{done.format(name=name, pages=counted_pages(result.pages))}{ocr}  {short_id}")
         if result.message:
             click.echo(f"  {inert(result.message)}", err=True)
+        if result.losses:
+            click.echo("  " + _("Not read: {what}").format(what=inert(losses_text(result.losses))), err=True)
 
 
 def _refusal(name: str, reason: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from docmind.blocks import losses_text
 from docmind.cli.context import (
     check_text_model,
     json_option,
@@ -151,3 +152,5 @@ def _print_facts(info: DocumentInfo, *, as_json: bool) -> None:
         told = _("Read by {engines} in {seconds} s")
         engines = ", ".join(filter(None, (info.ingestion.engine, info.ingestion.ocr_engine)))
         click.echo(told.format(engines=inert(engines), seconds=number_text(info.ingestion.seconds, 1)))
+        if info.ingestion.losses:
+            click.echo(_("Not read: {what}").format(what=inert(losses_text(info.ingestion.losses))))

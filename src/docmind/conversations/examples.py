@@ -143,7 +143,8 @@ class Examples:
         """Yield what a document is likely to speak of: its headings, then subjects of its central sentences."""
         first = 2 if info.pages > PAGES else 1  # the first page of a long document is its cover
         pages = self._catalog.pages((info.doc_id, number) for number in range(first, PAGES + 1))
-        headings = [heading for page in pages.values() for heading, _ in headed_passages(page.text)]
+        headed = (headed_passages(page.text, (), page.structure()) for page in pages.values())
+        headings = [heading for found in headed for heading, _ in found]
         sentences = [source.quote for _, source in self._answerer.direct.summarizer.summarize(info).parts]
         subjects = [found[1] for sentence in sentences if (found := _SUBJECT.match(" ".join(sentence.split())))]
         seen = set(words(name))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from docmind.blocks import unpack
 from docmind.documents.columns import NOT_IN_BUNDLES, check_stored
 from docmind.documents.stored import artifact_of
 from docmind.documents.words import Words
@@ -158,6 +159,7 @@ def _check(carried: CarriedDocument) -> None:
         words, text = Words.unpack(_bytes(page["words"])), _text(page["text"])
         if len(words) and (int(words.ends.max()) > len(text) or int(words.starts.min()) < 0):
             raise ValueError("words outside the text")
+        unpack(_bytes(page.get("blocks", b"")), len(text))
     places = {tuple(node[name] for name in _PLACE) for node in carried.rows["nodes"]}
     if len(places) != len(carried.rows["nodes"]):
         raise ValueError("two nodes in one place")
@@ -166,6 +168,7 @@ def _check(carried: CarriedDocument) -> None:
         if not 0 <= start <= end <= len(_text(pages[_number(node["page_no"])]["text"])):
             raise ValueError("a node outside its page")
         uuid.UUID(_text(node["node_id"]))
+        _text(node.get("context", ""))
     for table, dtype in (("vectors", "<f2"), ("page_vectors", "<f2")):
         for row in carried.rows[table]:
             if not np.isfinite(np.frombuffer(_bytes(row["vector"]), dtype)).all():

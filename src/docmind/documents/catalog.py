@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from docmind.blocks import PageBlock, unpack
 from docmind.documents.columns import BEGIN, OCR_PAGES, PAGES_DONE, SELECTED, begun_values, info_of, stored
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
@@ -31,7 +32,7 @@ from docmind.wording import _, ngettext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRecord(PageText):
-    """One stored page. `words` is packed (`docmind.documents.words`)."""
+    """One stored page. `words` is packed (`docmind.documents.words`), and so are `blocks` (`docmind.blocks`)."""
 
     doc_id: str
     words: bytes = field(repr=False)
@@ -40,10 +41,15 @@ class PageRecord(PageText):
     thumbnail: ArtifactRef
     marks: bytes = field(default=b"", repr=False)
     """The marks that were made of the image while it was read; not read again from the vault."""
+    blocks: bytes = field(default=b"", repr=False)
 
     @property
     def page_id(self) -> str:
         return page_id_of(self.doc_id, self.page_no)
+
+    def structure(self) -> tuple[PageBlock, ...]:
+        """Return what the text is made of; nothing where it is not known. Raises `DamagedError`."""
+        return unpack(self.blocks, len(self.text))
 
     @property
     def is_sheet(self) -> bool:
@@ -57,7 +63,7 @@ class PageRecord(PageText):
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
-_PAGE_COLUMNS = ", ".join((*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix"))
+_PAGE_COLUMNS = ", ".join((*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks"))
 
 
 # A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
@@ -382,12 +388,13 @@ class Catalog:
             self._damaged.pop((page.doc_id, page.page_no), None)
         with self._db.transaction() as db:
             db.executemany(
-                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 14)})",
+                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 15)})",
                 [
                     (
                         *(page.page_id, page.doc_id, page.page_no, page.width, page.height, page.text, page.words),
                         *(page.text_source, page.confidence, page.language),
                         *(page.image.sha256, page.image.suffix, page.thumbnail.sha256, page.thumbnail.suffix),
+                        page.blocks,
                     )
                     for page in pages
                 ],
@@ -629,9 +636,10 @@ def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
 
 
 def _page(row: Row) -> PageRecord:
-    *plain, image, image_suffix, thumbnail, thumbnail_suffix = row
+    *plain, image, image_suffix, thumbnail, thumbnail_suffix, blocks = row
     return PageRecord(
         **dict(zip(_PLAIN, plain, strict=True)),
         image=artifact_of(image, image_suffix),
         thumbnail=artifact_of(thumbnail, thumbnail_suffix),
+        blocks=blocks,
     )

@@ -28,7 +28,8 @@ _AWAITING = "awaiting_vectors"  # the preference that counts documents whose las
 class NodeRecord:
     """One node: `text[start:end]` of its page.
 
-    `content_hash` names what was embedded, and so its vector.
+    `context` is what it needs from elsewhere to be understood, and is embedded before it: the headings above, and the
+    caption and the names of the columns of a table. `content_hash` names what was embedded, and so its vector.
     """
 
     node_id: str
@@ -40,9 +41,10 @@ class NodeRecord:
     modality: Modality
     language: str
     content_hash: bytes
+    context: str = ""
 
 
-_NODE_COLUMNS = 'node_id, doc_id, page_no, ordinal, start, "end", modality, language, content_hash'
+_NODE_COLUMNS = 'node_id, doc_id, page_no, ordinal, start, "end", modality, language, content_hash, context'
 
 
 def _drop_unused(db: Connection, hashes: Sequence[Row]) -> None:
@@ -106,11 +108,11 @@ class NodeStore:
         """Store nodes, replacing existing ones."""
         with self._db.transaction() as db:
             db.executemany(
-                f"INSERT OR REPLACE INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 9)})",
+                f"INSERT OR REPLACE INTO nodes ({_NODE_COLUMNS}) VALUES ({', '.join('?' * 10)})",
                 [
                     (
                         *(node.node_id, node.doc_id, node.page_no, node.ordinal, node.start, node.end),
-                        *(node.modality, node.language, node.content_hash),
+                        *(node.modality, node.language, node.content_hash, node.context),
                     )
                     for node in nodes
                 ],

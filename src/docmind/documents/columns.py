@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from docmind.documents.facts import author_of, day_of
 from docmind.documents.stored import readable_texts, texts_of
 from docmind.errors import ConfigError, DamagedError
-from docmind.records.documents import DocumentInfo, Ingestion
+from docmind.records.documents import DocumentInfo, Ingestion, Loss, LossKind
 from docmind.records.values import Author, Day, Title, bounds_of, is_sound
 from docmind.rich_text import one_line
 from docmind.wording import N_, _
@@ -111,8 +111,9 @@ def _ingestion_of(raw: str) -> Ingestion | None:
         found: dict[str, Any] = json.loads(raw)
         versions = tuple((_name(one), _name(version)) for one, version in found.pop("versions"))
         names = {one: _name(found.pop(one)) for one in ("engine", "ocr_engine")}
+        losses = tuple(_loss(*each) for each in found.pop("losses", ()))
         numbers = {one: _amount(value) for one, value in found.items()}
-        return Ingestion(**names, versions=versions, **numbers)
+        return Ingestion(**names, versions=versions, losses=losses, **numbers)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DamagedError(_("How a document was read can't be told: vault.db is damaged there.")) from error
 
@@ -129,6 +130,12 @@ def _amount(value: object) -> Any:
     return value
 
 
+def _loss(kind: object, count: object, place: object) -> Loss:
+    if kind not in _LOSSES or type(count) is not int or count < 1 or not isinstance(place, str):
+        raise ValueError("not what a reader left out")
+    return Loss(cast("LossKind", kind), count, place)
+
+
 def _none(_raw: object) -> None:
     return None
 
@@ -137,6 +144,7 @@ def _ids(raw: str | None) -> tuple[str, ...]:
     return tuple(sorted((raw or "").split()))
 
 
+_LOSSES = frozenset(get_args(LossKind))
 _ENGINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._+-]{0,59}")
 _STATES = (
     "CASE u.state WHEN 'paused' THEN 'paused' WHEN 'cancelled' THEN 'stopped' WHEN 'failed' THEN 'failed'"

@@ -27,6 +27,9 @@ from docmind.wording import _
 
 _LENGTH = struct.Struct(">I")
 _HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id"}  # tables of a segment, and the order of their rows
+_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b""}, "nodes": {"context": ""}}
+"""Columns that tables of a segment got later, with the value of rows that do not use them."""
+
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"
 _IS_HELD = "status = 'ready' AND deleted_at_ms IS NULL"
 
@@ -128,6 +131,7 @@ def carried_in(held: HeldDocument, rows: Rows) -> CarriedDocument:
 
 
 def _packed(rows: Rows) -> bytes:
+    rows = {table: _without_later(table, found) for table, found in rows.items()}
     blobs: list[bytes] = []
 
     def value(one: object) -> object:
@@ -145,6 +149,12 @@ def _packed(rows: Rows) -> bytes:
     }
     text = json.dumps(plain, separators=(",", ":")).encode()
     return b"".join((_LENGTH.pack(len(text)), text, *blobs))
+
+
+def _without_later(table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows without columns that came later, where no row uses them: their segment is the one of before."""
+    unused = [name for name, empty in _LATER[table].items() if all(row.get(name, empty) == empty for row in rows)]
+    return [{name: value for name, value in row.items() if name not in unused} for row in rows] if unused else rows
 
 
 def _images(rows: Rows) -> list[ArtifactRef]:

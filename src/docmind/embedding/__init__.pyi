@@ -12,12 +12,14 @@ from .base import (
 )
 from .bm25 import PREFIX, STOP_WORDS, fold, page_terms, prefix, query_terms, reads_as_english, words
 from .chunking import (
+    embedded_node,
     embedded_spans,
     embedded_text,
     label_of,
     name_of,
     node_id_of,
     nodes_of_page,
+    prefix_of,
     whole_words,
     without_leaders,
 )
@@ -52,6 +54,7 @@ __all__ = [
     "VectorCache",
     "automatic",
     "close_text_model",
+    "embedded_node",
     "embedded_spans",
     "embedded_text",
     "facts_of",
@@ -67,6 +70,7 @@ __all__ = [
     "open_text_model",
     "page_terms",
     "prefix",
+    "prefix_of",
     "query_terms",
     "reads_as_english",
     "sentence_ends",

@@ -11,15 +11,18 @@ import hashlib
 import math
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from docmind.blocks import PageBlock
 from docmind.documents import NodeRecord
 from docmind.embedding.base import LimitedEmbedder, TextEmbedder
 from docmind.records.documents import DocumentInfo, Modality
 
 WINDOW, OVERLAP, LABEL = 220, 0, 32  # word pieces; with the label a window stays under the model's 256
+_CONTEXT_CHARS, _PIECE_CHARS = 200, 3  # of what is embedded before rows; characters of a word piece, at least
 _AROUND = 4  # the special tokens, and the full stop behind the label
 _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _WORD = re.compile(r"\S+")
@@ -39,6 +42,127 @@ def sizes_of(embedder: TextEmbedder) -> tuple[int, int]:
         return WINDOW, LABEL
     label = min(LABEL, embedder.max_tokens // 4)
     return max(1, min(WINDOW, embedder.max_tokens - label - _AROUND)), label
+
+
+class Part(NamedTuple):
+    """A part of a page that becomes a node."""
+
+    start: int
+    end: int
+    modality: Modality
+    context: str
+
+
+def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBlock]) -> list[Part]:
+    """Return the parts of a page that is made of blocks; none where it has no blocks.
+
+    Rows of a table are kept together and apart from prose, and a row is not torn where it fits into a window. `pieces`
+    holds the offsets of the model's word pieces in `text`, shape (n, 2).
+    """
+    found: list[Part] = []
+    for run in _runs(text, blocks):
+        modality = _modality_of(run)
+        if modality == "table":
+            names = _names_of(run)
+            room = max(size // 2, size - len(names) // _PIECE_CHARS)
+            for start, end in _row_windows(text, pieces, room, run):
+                is_named = any(start <= one.start < end for one in run if one.kind == "header_row")
+                found.append(Part(start, end, modality, "" if is_named else names))
+        else:
+            spans = _windows_of(text, pieces, size, run[0].start, run[-1].end)
+            found += [Part(start, end, modality, "") for start, end in spans]
+    return found
+
+
+def _runs(text: str, blocks: Sequence[PageBlock]) -> Iterator[list[PageBlock]]:
+    """Yield neighbouring blocks that become nodes together; text between blocks is prose.
+
+    A heading or caption directly above rows belongs to them.
+    """
+    run: list[PageBlock] = []
+    for block in _covering(text, blocks):
+        if run and _is_apart(run, block):
+            above = len(run)
+            while above and run[above - 1].kind in ("heading", "caption"):
+                above -= 1
+            if block.table is not None and above:
+                yield run[:above]
+                run = run[above:]
+            elif block.table is None or not all(one.kind in ("heading", "caption") for one in run):
+                yield run
+                run = []
+        run.append(block)
+    if run:
+        yield run
+
+
+def _covering(text: str, blocks: Sequence[PageBlock]) -> Iterator[PageBlock]:
+    """Yield the blocks of a page, and what lies between them as paragraphs."""
+    if not blocks:
+        return
+    at = 0
+    for block in (*blocks, PageBlock("paragraph", len(text), len(text))):
+        if text[at : block.start].strip():
+            yield PageBlock("paragraph", at, block.start)
+        if text[block.start : block.end].strip():
+            yield block
+        at = block.end
+
+
+def _is_apart(run: Sequence[PageBlock], block: PageBlock) -> bool:
+    """Return whether a block begins another node than the one before it: another table, or other than prose."""
+    return _family(run[-1]) != _family(block)
+
+
+def _family(block: PageBlock) -> object:
+    return block.table.number if block.table is not None else "code" if block.kind == "code" else "text"
+
+
+def _modality_of(run: Sequence[PageBlock]) -> Modality:
+    if run[-1].table is not None:
+        return "table"
+    if all(block.kind in ("figure", "caption") for block in run):
+        return "image_caption"
+    return "code" if run[-1].kind == "code" else "text"
+
+
+def _names_of(run: Sequence[PageBlock]) -> str:
+    """Return the caption of a table and the names of its columns."""
+    table = run[-1].table
+    if table is None:
+        return ""
+    names = " | ".join(filter(None, table.header))
+    return ". ".join(filter(None, (table.caption, names)))[:_CONTEXT_CHARS]
+
+
+def _windows_of(text: str, pieces: np.ndarray, size: int, start: int, end: int) -> list[tuple[int, int]]:
+    """Return windows of a part of a page."""
+    inside = pieces[(pieces[:, 0] >= start) & (pieces[:, 1] <= end)] - start if len(pieces) else pieces
+    return [(start + first, start + last) for first, last in windows(text[start:end], inside, size)]
+
+
+def _row_windows(text: str, pieces: np.ndarray, size: int, run: Sequence[PageBlock]) -> Iterator[tuple[int, int]]:
+    """Yield windows of whole rows, as many of about equal length as are needed; a row above `size` is cut."""
+    counts = np.searchsorted(pieces[:, 0], [(one.start, one.end) for one in run]) if len(pieces) else None
+    if counts is None:
+        yield run[0].start, run[-1].end
+        return
+    total = int(counts[-1, 1] - counts[0, 0])
+    share = total / max(1, math.ceil(total / size))
+    first, used = run[0].start, 0
+    last = first
+    for block, (begin, end) in zip(run, counts.tolist(), strict=True):
+        if used and used + end - begin > min(size, share * 1.1):
+            yield first, last
+            first, used = block.start, 0
+        if end - begin > size:
+            *whole, (first, last) = _windows_of(text, pieces, size, block.start, block.end)
+            yield from whole
+            used = size
+            continue
+        used += end - begin
+        last = block.end
+    yield first, last
 
 
 def windows(text: str, pieces: np.ndarray, size: int = WINDOW) -> Iterator[tuple[int, int]]:
@@ -91,6 +215,16 @@ def embedded_text(label: str, window: str) -> str:
     return f"{label}. {' '.join(without_leaders(window).split())}"
 
 
+def prefix_of(label: str, context: str) -> str:
+    """Return what is embedded before the text of a node: the name of its document, and its context."""
+    return f"{label}. {context}" if context else label
+
+
+def embedded_node(label: str, node: NodeRecord, text: str) -> str:
+    """Return the text that the dense model embeds for a node of a page with this text."""
+    return embedded_text(prefix_of(label, node.context), text[node.start : node.end])
+
+
 def embedded_spans(label: str, window: str, spans: np.ndarray) -> np.ndarray:
     """Map spans `(n, 2)` of `embedded_text(label, window)` to spans of `window`; those in the label become (0, 0)."""
     begin = len(label) + 2
@@ -123,17 +257,28 @@ def node_id_of(doc_id: str, page_no: int, ordinal: int, start: int, end: int) ->
 
 
 def nodes_of_page(
-    info: DocumentInfo, label: str, embedder: TextEmbedder, page_no: int, language: str, text: str
+    info: DocumentInfo,
+    label: str,
+    embedder: TextEmbedder,
+    page_no: int,
+    language: str,
+    text: str,
+    blocks: Sequence[PageBlock] = (),
 ) -> Iterator[tuple[NodeRecord, str]]:
-    """Yield the nodes of one page, each with its embedded text. Ids and hashes are deterministic."""
-    modality = _MODALITIES.get(info.kind, "text")
+    """Yield the nodes of one page, each with its embedded text. Ids and hashes are deterministic.
+
+    `blocks` says what the text is made of; without them, the kind of file does.
+    """
     clear = without_leaders(text)
-    for ordinal, (start, end) in enumerate(windows(clear, embedder.pieces(clear), sizes_of(embedder)[0])):
-        embedded = embedded_text(label, text[start:end])
+    pieces, size = embedder.pieces(clear), sizes_of(embedder)[0]
+    known = parts_of(clear, pieces, size, blocks)
+    parts = known or [Part(*span, _MODALITIES.get(info.kind, "text"), "") for span in windows(clear, pieces, size)]
+    for ordinal, (start, end, modality, context) in enumerate(parts):
+        embedded = embedded_text(prefix_of(label, context), text[start:end])
         node_id = node_id_of(info.doc_id, page_no, ordinal, start, end)
         content = hashlib.sha256(embedded.encode()).digest()[:16]
         yield (
-            NodeRecord(node_id, info.doc_id, page_no, ordinal, start, end, modality, language, content),
+            NodeRecord(node_id, info.doc_id, page_no, ordinal, start, end, modality, language, content, context),
             embedded,
         )
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from docmind.config import DatabaseSettings
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord
-from docmind.embedding import TextEmbedder, embedded_text, label_of, name_of, page_terms, without_leaders
+from docmind.embedding import TextEmbedder, embedded_node, label_of, name_of, page_terms, without_leaders
 from docmind.errors import DamagedError, DiskFullError, IndexMismatchError, NotFoundError
 from docmind.index.blinding import Blinder
 from docmind.index.engine import BATCH, JSON, IndexEngine, Point, Sparse, Vector
@@ -410,7 +410,7 @@ class IndexSync:
             if node.content_hash not in vectors and not pages[node.page_no].is_sheet
         }
         if missing:
-            texts = [embedded_text(label, pages[node.page_no].text[node.start : node.end]) for node in missing.values()]
+            texts = [embedded_node(label, node, pages[node.page_no].text) for node in missing.values()]
             made = dict(zip(missing, self._embedder.embed_documents(texts), strict=True))
             if not self._nodes.is_read_only:
                 with contextlib.suppress(DamagedError):  # their place is damaged: made again next time

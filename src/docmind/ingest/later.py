@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from docmind.documents import NodeRecord
-from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_text, label_of
+from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_node, label_of
 from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, VaultError
 from docmind.index import SearchIndex
 from docmind.runtime import Background, log_mistake
@@ -104,7 +103,7 @@ class LaterVectors:
         for at in range(0, len(wanted), _BATCH):
             check()
             batch = wanted[at : at + _BATCH]
-            texts = [embedded_text(label, self._text(node)) for node in batch]
+            texts = [embedded_node(label, node, self._catalog.page(doc_id, node.page_no).text) for node in batch]
             made = self._made([node.content_hash for node in batch], texts)
             with self._db.transaction():
                 keep_vectors(self._nodes, self._embedder, self._tokens, made)
@@ -118,6 +117,3 @@ class LaterVectors:
             return Made(dict(zip(hashes, self._embedder.embed_documents(texts), strict=True)), {})
         vectors, tokens = self._tokens.embed_with_tokens(texts)
         return Made(dict(zip(hashes, vectors, strict=True)), dict(zip(hashes, tokens, strict=True)))
-
-    def _text(self, node: NodeRecord) -> str:
-        return self._catalog.page(node.doc_id, node.page_no).text[node.start : node.end]

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import Field, PrivateAttr
 
+from docmind.blocks import unpack
 from docmind.documents import NodeRecord, NodeStore, PageRecord
-from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_text, label_of, nodes_of_page
+from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_text, label_of, nodes_of_page, prefix_of
 from docmind.records.documents import DocumentInfo
 from docmind.runtime import ALONE
 
@@ -29,7 +30,8 @@ class WindowParser(NodeParser):
     """A LlamaIndex node parser that splits pages into windows of about 220 word pieces, cut at white space.
 
     Each document handed in is one page, as `FileReader` yields them, and no window crosses it. Metadata that it reads,
-    each optional: `doc_id`, `document` or `file_name`, `title`, `kind`, `page_no`, `language`. A node has the verbatim
+    each optional: `doc_id`, `document` or `file_name`, `title`, `kind`, `page_no`, `language`, and `blocks`, the packed
+    structure of the page in hex, by which tables and code become nodes of their own. A node has the verbatim
     text of its window, its span in the page, and an id that depends on both alone, so `id_func` is not used. Its
     content for embedding begins with `label`, the document's name in at most 32 word pieces.
     """
@@ -55,9 +57,10 @@ class WindowParser(NodeParser):
         info = _document_of(page)
         label = self._label(info)
         page_no, language, text = int(known.get("page_no", 1)), str(known.get("language", "")), page.get_content()
+        blocks = unpack(bytes.fromhex(known.get("blocks", "")), len(text))
         source = page.as_related_node_info()
         made = []
-        for record, _ in nodes_of_page(info, label, self.embedder, page_no, language, text):
+        for record, _ in nodes_of_page(info, label, self.embedder, page_no, language, text, blocks):
             own = {
                 "doc_id": record.doc_id,
                 "document": info.document,
@@ -67,6 +70,7 @@ class WindowParser(NodeParser):
                 "modality": record.modality,
                 "language": language,
                 "content_hash": record.content_hash.hex(),
+                "context": record.context,
             }
             keys = known.keys() | own.keys()
             made.append(
@@ -77,7 +81,7 @@ class WindowParser(NodeParser):
                     start_char_idx=record.start,
                     end_char_idx=record.end,
                     relationships={NodeRelationship.SOURCE: source},
-                    excluded_embed_metadata_keys=sorted(keys - {"label"}),
+                    excluded_embed_metadata_keys=sorted(keys - {"label", *(["context"] if record.context else [])}),
                     excluded_llm_metadata_keys=sorted(keys - set(_FOR_MODELS)),
                     metadata_template="{value}",
                     metadata_separator=", ",
@@ -136,6 +140,7 @@ def record_of(node: BaseNode) -> NodeRecord:
         modality=known["modality"],
         language=known["language"],
         content_hash=_hash_of(node),
+        context=known["context"],
     )
 
 
@@ -158,7 +163,7 @@ class StoredEmbedding(TransformComponent):
             missing |= self.store.without_tokens(self.tokens.token_fingerprint, by_hash)
         wanted = [key for key in by_hash if key in missing]
         if wanted:
-            texts = [embedded_text(by_hash[key].metadata["label"], by_hash[key].get_content()) for key in wanted]
+            texts = [_embedded(by_hash[key]) for key in wanted]
             fresh, tokens = self._embed(texts)
             vectors.update(zip(wanted, fresh, strict=True))
             self._made.update(zip(wanted, tokens, strict=True))
@@ -179,6 +184,10 @@ class StoredEmbedding(TransformComponent):
         """Return the token vectors made since the last call, by content hash of what was embedded."""
         made, self._made = self._made, {}
         return made
+
+
+def _embedded(node: BaseNode) -> str:
+    return embedded_text(prefix_of(node.metadata["label"], node.metadata["context"]), node.get_content())
 
 
 def _hash_of(node: BaseNode) -> bytes:
@@ -252,7 +261,12 @@ class Pipeline:
             Document(
                 id_=page.page_id,
                 text=page.text,
-                metadata={**self._about[page.doc_id], "page_no": page.page_no, "language": page.language},
+                metadata={
+                    **self._about[page.doc_id],
+                    "page_no": page.page_no,
+                    "language": page.language,
+                    "blocks": page.blocks.hex(),
+                },
             )
             for page in pages
             if page.text.strip()

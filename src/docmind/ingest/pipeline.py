@@ -49,7 +49,7 @@ from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
-from docmind.records.documents import AddResult, DocumentInfo, Ingestion, ParsedPage, Upload
+from docmind.records.documents import AddResult, DocumentInfo, Ingestion, Loss, ParsedPage, Upload
 from docmind.storage import Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
@@ -85,6 +85,7 @@ class _Text:
     info: DocumentInfo
     pages: list[PageRecord]
     images: list[Sealable]
+    losses: tuple[Loss, ...]
 
 
 class Ingest:
@@ -236,7 +237,7 @@ class Ingest:
         if reading.told or len(pages) != info.pages or any(page.needs_ocr for page in pages):
             return None
         records, images = self._records(info.doc_id, pages)
-        return _Text(file, replace(info, pages_done=len(pages)), records, images)
+        return _Text(file, replace(info, pages_done=len(pages)), records, images, reading.losses)
 
     def _commit_texts(
         self,
@@ -269,9 +270,9 @@ class Ingest:
                     keep_vectors(self._nodes, self._embedder, self._tokens, made)
                 for text in texts:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
-                    how = self._ingested(text.info, started)
+                    how = self._ingested(text.info, started, text.losses)
                     self._catalog.finish_document(doc_id, language=language, ingestion=how)
-                    result = AddResult(text.file.name, "added", doc_id, len(text.pages))
+                    result = AddResult(text.file.name, "added", doc_id, len(text.pages), losses=text.losses)
                     self._uploads.settle(text.file.upload_id, result)
                     results[text.file.upload_id] = result
         self._db.settle()
@@ -436,14 +437,17 @@ class Ingest:
             told, language = self._read(info, reading, stored, step)
             message = " ".join(filter(None, [reading.told, told]))
             with self._db.transaction():  # the document is ready and its file out of the queue, both or neither
-                self._catalog.finish_document(doc_id, language=language, ingestion=self._ingested(info, started))
+                self._catalog.finish_document(
+                    doc_id, language=language, ingestion=self._ingested(info, started, reading.losses)
+                )
                 self._uploads.settle(file.upload_id, AddResult(upload.name, "added", message=message))
         self._db.settle()
         ready = self._catalog.document(doc_id)
         self._index.started().mirror.put(doc_id)
         if self._nodes.has_sheets(doc_id):
             self.later.look()
-        return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message)
+        losses = ready.ingestion.losses if ready.ingestion is not None else ()
+        return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message, losses=losses)
 
     def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:
         """Seal and commit all pages; return notes for the user, and the language of most pages.
@@ -491,11 +495,12 @@ class Ingest:
         step.page("indexing", done, info.pages)
         return ocr.told(), majority(languages)
 
-    def _ingested(self, info: DocumentInfo, started: float) -> Ingestion | None:
+    def _ingested(self, info: DocumentInfo, started: float, losses: Sequence[Loss]) -> Ingestion | None:
         """Return how a document was read that is being finished: it took from `started` until now."""
         if info.ingestion is None:
             return None
-        return replace(info.ingestion, ocr_engine=self._ocr.engine, seconds=round(time.monotonic() - started, 3))
+        seconds = round(time.monotonic() - started, 3)
+        return replace(info.ingestion, ocr_engine=self._ocr.engine, seconds=seconds, losses=tuple(losses))
 
     def _seal(self, info: DocumentInfo, pipeline: Pipeline, pages: list[ParsedPage]) -> list[str]:
         records, files = self._records(info.doc_id, pages)
@@ -529,6 +534,7 @@ class Ingest:
                 image=refs[id(page.image)],
                 thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes
                 marks=page.marks,
+                blocks=page.blocks,
             )
             for page in pages
         ]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from docmind.documents import Words, readable_texts
-from docmind.embedding import embedded_text, name_of, node_id_of, without_leaders
+from docmind.embedding import embedded_text, name_of, node_id_of, prefix_of, without_leaders
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
 from docmind.maintenance.references import Rows, damaged_file
@@ -50,7 +50,7 @@ def _document(database: Database, doc_id: str, *, is_ready: bool) -> Iterator[Pr
             "SELECT page_no, page_id, text, words, text_source FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,)
         ).fetchall()
         nodes = db.execute(
-            'SELECT page_no, ordinal, node_id, start, "end", content_hash FROM nodes WHERE doc_id = ?'
+            'SELECT page_no, ordinal, node_id, start, "end", content_hash, context FROM nodes WHERE doc_id = ?'
             " ORDER BY page_no, ordinal",
             (doc_id,),
         ).fetchall()
@@ -82,20 +82,20 @@ class Label:
     def __init__(self, name: str) -> None:
         self._candidates = [name, *(name[:length] for length in range(len(name) - 1, -1, -1))]
 
-    def fits(self, window: str, content: bytes) -> bool:
-        """Return whether a window with this label has this content hash."""
+    def fits(self, context: str, window: str, content: bytes) -> bool:
+        """Return whether a window with this label and context has this content hash."""
         for label in self._candidates:
-            if hashlib.sha256(embedded_text(label, window).encode()).digest()[:16] == content:
+            if hashlib.sha256(embedded_text(prefix_of(label, context), window).encode()).digest()[:16] == content:
                 self._candidates = [label]
                 return True
         return False
 
 
 def _is_passage(label: Label, doc_id: str, text: str, number: int, node: Row) -> bool:
-    page_no, ordinal, node_id, start, end, content = node
+    page_no, ordinal, node_id, start, end, content, context = node
     if ordinal != number or not 0 <= start < end <= len(text):
         return False
-    return node_id == node_id_of(doc_id, page_no, ordinal, start, end) and label.fits(text[start:end], content)
+    return node_id == node_id_of(doc_id, page_no, ordinal, start, end) and label.fits(context, text[start:end], content)
 
 
 def _are_words(packed: bytes, text: str) -> bool:

@@ -241,7 +241,10 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """Outcome of one file. Where it was refused, `error` is the class name and `message` the sentence."""
+    """Outcome of one file. Where it was refused, `error` is the class name and `message` the sentence.
+
+    `losses` is what was seen in it and not read.
+    """
 
     document: str
     status: AddStatus
@@ -253,6 +256,7 @@ class AddResult:
     hint: str = ""
     exit_code: int = 0
     duration_ms: float = 0.0
+    losses: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

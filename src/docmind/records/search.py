@@ -231,7 +231,9 @@ class Hit(PageHit):
     """A page found by its text: `text` is the passage, `boxes` its place on the page image.
 
     `ranks` are the rankings that have the page, in the order of the search. `chunk_index` counts the passages of the
-    page from 0; `heading` is what stands above the passage. `ocr_confidence`, 0..1, is that of the passage's
+    page from 0; `heading` is what stands above the passage, and `heading_path` all titles above it, outermost first,
+    where the file says them. `context` is the caption and the names of the columns of a table that the passage is a
+    part of, where they stand elsewhere. `ocr_confidence`, 0..1, is that of the passage's
     least certain line, None without OCR. `rerank_score` is the cross-encoder's, None where none has read the page.
     """
 
@@ -242,6 +244,8 @@ class Hit(PageHit):
     language: str = ""
     ranks: tuple[Rank, ...] = ()
     heading: str = ""
+    heading_path: tuple[str, ...] = ()
+    context: str = ""
     chunk_index: int | None = None
     text_source: TextSource | None = None
     ocr_confidence: float | None = None

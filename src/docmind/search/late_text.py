@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from docmind.documents import Catalog, NodeRecord, NodeStore
-from docmind.embedding import QueryTokens, TokenEmbedder, embedded_spans, embedded_text, label_of, whole_words
+from docmind.embedding import (
+    QueryTokens,
+    TokenEmbedder,
+    embedded_node,
+    embedded_spans,
+    embedded_text,
+    label_of,
+    prefix_of,
+    whole_words,
+)
 from docmind.errors import NotFoundError
 from docmind.late_interaction import matches, scores
 from docmind.records.documents import DocumentInfo
@@ -63,10 +72,11 @@ class Rerank:
             return []
         text = self._catalog.page(node.doc_id, node.page_no).text[node.start : node.end]
         label = label_of(self._catalog.readable(node.doc_id), self._embedder)
-        spans = self._embedder.token_spans(embedded_text(label, text))
+        prefix = prefix_of(label, node.context)
+        spans = self._embedder.token_spans(embedded_text(prefix, text))
         if len(spans) != len(tokens):  # it was embedded with another label
             return []
-        inside = embedded_spans(label, text, spans)
+        inside = embedded_spans(prefix, text, spans)
         in_text = inside[:, 1] > 0
         return whole_words(text, matches(query, tokens[in_text], inside[in_text]))
 
@@ -88,7 +98,7 @@ class Rerank:
         for at in range(0, len(wanted), _BATCH):
             batch = wanted[at : at + _BATCH]
             try:
-                texts = [embedded_text(label, self._text(node)) for node in batch]
+                texts = [embedded_node(label, node, self._text(node)) for node in batch]
             except NotFoundError:  # deleted meanwhile
                 return at
             vectors, tokens = self._embedder.embed_with_tokens(texts)
@@ -100,7 +110,7 @@ class Rerank:
         return len(wanted)
 
     def _text(self, node: NodeRecord) -> str:
-        return self._catalog.page(node.doc_id, node.page_no).text[node.start : node.end]
+        return self._catalog.page(node.doc_id, node.page_no).text
 
     def _windows(self, page_id: str, first: Iterable[str]) -> list[NodeRecord]:
         doc_id, page_no = page_id.split("::page::")

@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from docmind.answers import nearest_heading
+from docmind.blocks import PageBlock
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words
 from docmind.embedding import (
     QueryTokens,
     TextEmbedder,
     VectorCache,
-    embedded_text,
+    embedded_node,
     is_multilingual,
     name_of,
     query_terms,
@@ -254,7 +255,7 @@ class TextSearch:
             return ""
         if page is None or names is None or not nodes:
             return ""
-        return embedded_text(name_of(*names)[:_NAME_CHARS], page.text[nodes[0].start : nodes[0].end])
+        return embedded_node(name_of(*names)[:_NAME_CHARS], nodes[0], page.text)
 
     def _lists(
         self, question: str, lines: Lines | None, vector: np.ndarray | None, filters: Filters
@@ -309,6 +310,7 @@ class TextSearch:
                 page = self._catalog.pages([key]).get(key)
                 nodes = self._nodes_of(page_id, ranking) if page else []
                 words = Words.unpack(page.words) if page else None
+                structure = page.structure() if page else ()
                 if doc_id not in names:
                     names[doc_id] = self._catalog.name_and_title(doc_id)
             except DamagedError:  # reported by `damage`, like pages that cannot be read
@@ -323,7 +325,7 @@ class TextSearch:
             ranks = tuple(places[page_id] for places in ranking.ranks.values() if page_id in places)
             for node in nodes if dedup_key == "node_id" else nodes[:1]:
                 if len(hits) < k:
-                    hits.append(_hit(len(hits) + 1, score, name[0], (page, words), node, ranks))
+                    hits.append(_hit(len(hits) + 1, score, name[0], (page, words, structure), node, ranks))
         return tuple(hits)
 
     def _is_below_cutoff(self, page_id: str, nodes: Sequence[NodeRecord], ranking: _Found) -> bool:
@@ -383,10 +385,12 @@ def _ranks(ranking: Ranking, scored: Iterable[tuple[str, float]]) -> dict[str, R
     return ranks
 
 
-def _hit(
-    rank: int, score: float, document: str, read: tuple[PageRecord, Words], node: NodeRecord, ranks: tuple[Rank, ...]
-) -> Hit:
-    page, words = read
+_Read = tuple[PageRecord, Words, tuple[PageBlock, ...]]
+
+
+def _hit(rank: int, score: float, document: str, read: _Read, node: NodeRecord, ranks: tuple[Rank, ...]) -> Hit:
+    page, words, structure = read
+    path = next((one.path for one in structure if one.start <= node.start < one.end), ())
     judged = next((place.score for place in ranks if place.ranking == "cross_encoder"), None)
     return Hit(
         rank=rank,
@@ -403,7 +407,9 @@ def _hit(
         page_width=page.width,
         page_height=page.height,
         ranks=ranks,
-        heading=nearest_heading(page.text, node.start),
+        heading=path[-1] if path else nearest_heading(page.text, node.start),
+        heading_path=path,
+        context=node.context,
         chunk_index=node.ordinal,
         text_source=page.text_source,
         ocr_confidence=_ocr_confidence(page, words, node),

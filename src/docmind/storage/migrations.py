@@ -334,6 +334,15 @@ def m019_facts_of_documents(db: Connection) -> None:
     db.execute("ALTER TABLE documents ADD COLUMN updated_at_ms INTEGER NOT NULL DEFAULT 0")
 
 
+def m020_blocks(db: Connection) -> None:
+    """Add to pages what their text is made of, and to passages what was embedded before their text.
+
+    Pages that are there have no blocks until their file is read again.
+    """
+    db.execute("ALTER TABLE pages ADD COLUMN blocks BLOB NOT NULL DEFAULT x''")
+    db.execute("ALTER TABLE nodes ADD COLUMN context TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -354,4 +363,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m017_api_tokens,
     m018_sheets,
     m019_facts_of_documents,
+    m020_blocks,
 )

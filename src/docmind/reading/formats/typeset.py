@@ -249,9 +249,9 @@ class _Flow:
         with self._placed(row):
             spans = self._long_row(cells, before) if edges is None else self._short_row(cells, edges, before, face)
         if len(self._sheets) == sheets:  # a row that runs on over the next sheet has no cells
-            place = self._blocks[-1].start
+            place = min(self._blocks[-1].start, *(start for start, _end in spans))
             cells_at = tuple((max(start, place), min(max(end, place), self._length)) for start, end in spans)
-            self._blocks[-1] = replace(self._blocks[-1], cells=cells_at)
+            self._blocks[-1] = replace(self._blocks[-1], start=place, cells=cells_at)
 
     def _long_row(self, cells: Sequence[str], before: str) -> list[tuple[int, int]]:
         """Place a row of a table that is wider than a sheet as running text, and return the spans of its cells."""
@@ -275,6 +275,7 @@ class _Flow:
         wrapped = [list(wrap(cell.split(), face, wide)) for cell, (_left, wide) in zip(cells, edges, strict=False)]
         top, tall = self._y, max(map(len, wrapped), default=1)
         spans = list[tuple[int, int]]()
+        begin = self._length + (len(before) if self._parts else 0)  # with the bars of empty cells at the start
         last = max((number for number, lines in enumerate(wrapped) if lines), default=0)
         for column, (lines, (x, _wide)) in enumerate(zip(wrapped, edges, strict=False)):
             at: int | None = None
@@ -285,7 +286,10 @@ class _Flow:
                 self._y = top + number * step
                 self._put(line, glue.replace("\n", " ") if number else before, x, face)
                 at = self._length - len(line) if at is None else at
-            spans.append((self._length if at is None else at, self._length))
+            if at is not None:
+                spans.append((at, self._length))
+            else:
+                spans.append((max(begin, self._length), max(begin, self._length)))
             if lines:
                 before = " | "
             elif column < last:
@@ -298,9 +302,9 @@ class _Flow:
             self._turn()
 
     def _put(self, text: str, before: str, x: float, face: Face) -> None:
-        if self._parts:
-            self._parts.append(before)
-            self._length += len(before)
+        before = before if self._parts else before.lstrip("\n")
+        self._parts.append(before)
+        self._length += len(before)
         self._parts.append(text)
         self._start = self._length if self._start is None else self._start
         self._lines.append(Line(text, self._length, x, self._y, face))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.blocks import losses_text
 from docmind.documents import FIELDS
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo
@@ -102,6 +103,9 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
             st.caption(f"{escape(_(column.label))}: {escape(value, limit=300)}")
     if info.ingestion is not None:
         st.caption(_("Read by {engines} in {time}").format(**read_by(info.ingestion)))
+        if info.ingestion.losses:
+            told = _("Not read: {what}").format(what=losses_text(info.ingestion.losses))
+            st.caption(escape(told, limit=600), help=_("These parts of the file are not shown, found or quoted."))
     if info.address:
         fetched = _("Fetched {when} from {address}")
         st.caption(fetched.format(when=when(info.fetched_at_ms), address=escape(info.address, limit=300)))
