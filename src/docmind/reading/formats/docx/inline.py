@@ -39,7 +39,7 @@ from docmind.reading.formats.typeset import LINE
 
 BREAK = "\x0c"
 """A page break within a paragraph's text, which can hold no such character itself."""
-PAGE_NUMBER = "\x0b"
+PAGE_NUMBER = "\x0e"
 """A page number in a header or footer, in place of its digits."""
 
 GONE = frozenset(f"{W}{name}" for name in ("del", "moveFrom"))
