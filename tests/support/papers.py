@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -107,6 +108,68 @@ def word_file() -> bytes:
     out = io.BytesIO()
     document.save(out)
     return out.getvalue()
+
+
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
+_WORD_NAMES = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    f'xmlns:r="{_OFFICE}/relationships" xmlns:m="{_OFFICE}/math" '
+    'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml" '
+    'xmlns:w15="http://schemas.microsoft.com/office/word/2012/wordml" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
+    'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" '
+    'xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart" '
+    'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" '
+    'xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"'
+)
+
+
+def word_xml(
+    body: str, parts: Mapping[str, str] | None = None, *, main: str = "word/document.xml", is_strict: bool = False
+) -> bytes:
+    """Return a Word document of the XML of its body and of other parts.
+
+    A part is named by the type of its relationship, which is also its id, and a number: "header", "header2". An XML
+    that begins with no "<w:" is a part as it stands.
+    """
+    folder = main.rpartition("/")[0]
+    links, files = "", {main: f"<w:document {_WORD_NAMES}><w:body>{body}</w:body></w:document>"}
+    for name, xml in (parts or {}).items():
+        kind = name.rstrip("0123456789")
+        root = {"header": "hdr", "footer": "ftr"}.get(kind, kind)
+        files[f"{folder}/{name}.part"] = f"<w:{root} {_WORD_NAMES}>{xml}</w:{root}>" if xml.startswith("<w:") else xml
+        links += f'<Relationship Id="{name}" Type="{_OFFICE}/relationships/{kind}" Target="{name}.part"/>'
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    document = f'<Relationship Id="d" Type="{_OFFICE}/relationships/officeDocument" Target="{main}"/>'
+    files[f"{folder}/_rels/{main.rpartition('/')[2]}.rels"] = (
+        f'<Relationships xmlns="{relations}">{links}</Relationships>'
+    )
+    files["_rels/.rels"] = f'<Relationships xmlns="{relations}">{document}</Relationships>'
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        for name, xml in files.items():
+            strict = re.sub(r"http://schemas.openxmlformats.org/(\w+)/2006/", r"http://purl.oclc.org/ooxml/\1/", xml)
+            archive.writestr(name, strict if is_strict and not name.endswith("_rels/.rels") else xml)
+    return out.getvalue()
+
+
+def para(text: str = "", properties: str = "", runs: str = "") -> str:
+    """Return the XML of a paragraph of Word: a text, then runs as they stand."""
+    said = f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>' if text else ""
+    return f"<w:p><w:pPr>{properties}</w:pPr>{said}{runs}</w:p>"
+
+
+def word_table(rows: Sequence[Sequence[str | tuple[str, str]]], before: str = "", header: int = 0) -> str:
+    """Return the XML of a table of Word; a cell is a text, or a text with the XML of its properties."""
+    xml = ""
+    for number, row in enumerate(rows):
+        cells = (cell if isinstance(cell, tuple) else (cell, "") for cell in row)
+        said = "".join(f"<w:tc><w:tcPr>{about}</w:tcPr>{para(text)}</w:tc>" for text, about in cells)
+        xml += f"<w:tr><w:trPr>{'<w:tblHeader/>' if number < header else ''}</w:trPr>{said}</w:tr>"
+    return f"<w:tbl><w:tblPr>{before}</w:tblPr>{xml}</w:tbl>"
 
 
 def workbook(rows: Sequence[Sequence[Any]], cells: Mapping[str, Any] | None = None) -> bytes:

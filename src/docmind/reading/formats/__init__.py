@@ -94,7 +94,7 @@ _READERS = {
     **dict.fromkeys(("txt", "csv", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
     "markdown": ("docmind.reading.formats.text:open_text", "markdown-it-py"),
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
-    "docx": ("docmind.reading.formats.docx:open_docx", "python-docx"),
+    "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "openpyxl"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
 }

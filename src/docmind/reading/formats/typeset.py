@@ -31,13 +31,17 @@ from docmind.reading.sheets import SHEET
 from docmind.records.documents import Facts, ParsedPage
 from docmind.wording import _, number_text
 
-Face = Literal["body", "bold", "mono", "h1", "h2", "h3"]
+Face = Literal["body", "bold", "small", "mono", "h1", "h2", "h3"]
+
+LINE = "\u2028"
+"""A line end within a block that stays one: the lines of an address. Any other white space is as a space."""
 
 WIDTH, HEIGHT, MARGIN = 1_131, 1_600, 110  # A4 at the usual size of a page image
 _FONTS = Path(__file__).parents[2] / "fonts"
 _FACES: dict[Face, tuple[str, int]] = {
     "body": ("DejaVuSans.ttf", 22),
     "bold": ("DejaVuSans-Bold.ttf", 22),
+    "small": ("DejaVuSans.ttf", 18),
     "mono": ("DejaVuSansMono.ttf", 18),
     "h1": ("DejaVuSans-Bold.ttf", 36),
     "h2": ("DejaVuSans-Bold.ttf", 29),
@@ -48,6 +52,7 @@ _COLUMN_GAP, _NARROWEST, _CELL_MAX = 18, 60, 2_000
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
+_BESIDE = frozenset(("header", "footer", "footnote", "comment", "note"))  # what stands beside the text itself
 _TITLE_MAX = 300  # characters of a title that goes with what stands below it
 
 Edges = list[tuple[float, float]]
@@ -100,6 +105,8 @@ def face_of(block: Block) -> Face:
     """Return the face in which a block is drawn."""
     if block.kind == "heading":
         return _HEADINGS[min(max(block.level, 1), len(_HEADINGS)) - 1]
+    if block.kind in _BESIDE:
+        return "small"
     return "bold" if block.kind == "caption" else "body"
 
 
@@ -174,14 +181,14 @@ class _Flow:
         self._start = None
 
     def _paragraph(self, text: str, face: Face, inset: int = 0) -> None:
-        words = text.split()
-        if not words:
+        rows = [words for row in text.split(LINE) if (words := row.split())]
+        if not rows:
             return
         step = line_height(face)
         if face in ("h1", "h2", "h3"):
             self._room(3 * step)  # a heading is not left alone at the end of a sheet
         before = "\n\n"
-        for line, glue in wrap(words, face, WIDTH - 2 * MARGIN - inset):
+        for line, glue in (placed for words in rows for placed in wrap(words, face, WIDTH - 2 * MARGIN - inset)):
             self._room(step)
             self._put(line, before if before == "\n\n" else glue, MARGIN + inset, face)
             before = "\n"

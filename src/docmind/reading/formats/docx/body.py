@@ -1,0 +1,317 @@
+"""The walk through a document: its sections with their headers, paragraphs, tables, notes and comments, in order."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from docmind.blocks import Block, Losses, Table, shown_in
+from docmind.reading.formats.docx.captions import with_captions
+from docmind.reading.formats.docx.comments import Comments
+from docmind.reading.formats.docx.inline import BREAK, PAGE_NUMBER, Note, Read, Reader
+from docmind.reading.formats.docx.numbering import Numbering
+from docmind.reading.formats.docx.package import BrokenError, Element, Package, Part, R, W, is_on, value
+from docmind.reading.formats.docx.styles import Look, Styles, level_of
+from docmind.reading.formats.docx.tables import CellRead, members, read_table
+from docmind.reading.formats.typeset import LINE, printable, shown
+
+_HEADING_MAX = 250  # characters: a longer one is a clause that only has the style of a heading
+_CODE = frozenset(("code", "source code", "html preformatted", "preformatted text", "code block"))
+_ASIDE = frozenset(("footnote", "comment"))
+_SAME_PAGE = frozenset(("continuous", "nextColumn"))
+_PAGE_WORDS = r"(?:page|p\.|pg\.?|página|pág\.?|pagina|pag\.?|seite|s\.|folha|hoja|str\.?|strana|sida|side|стр\.?)"
+_PAGES = re.compile(
+    rf"(?:\b{_PAGE_WORDS}\s*)?[\[(|/–—-]*\s*{PAGE_NUMBER}(?:\s*(?:of|de|von|sur|di|van|av|af|z|из|/|\|)?\s*"
+    rf"(?:{PAGE_NUMBER}|\d+\b))?\s*[\])|/–—-]*",
+    re.IGNORECASE,
+)
+
+
+def blocks_of(package: Package, losses: Losses) -> Iterator[Block | Table]:
+    """Yield the document in reading order. Raises `BrokenError` where its main part holds no document of Word."""
+    return with_captions(_Document(package, losses).blocks())
+
+
+class _Shared:
+    """What all parts of a document share."""
+
+    def __init__(self, package: Package, losses: Losses) -> None:
+        self.package, self.losses = package, losses
+        self.main = package.main()
+        self.styles = Styles(_root(package.linked(self.main, "styles")))
+        self.lists = _root(package.linked(self.main, "numbering"))
+        self.comments = Comments(package, self.main)
+        self.notes: dict[str, tuple[_Story, dict[str, Element]] | None] = {}
+
+
+def _root(part: Part | None) -> Element | None:
+    return part.root if part is not None else None
+
+
+class _Story:
+    """One part with text: the document itself, its notes, its comments, or a header."""
+
+    def __init__(self, shared: _Shared, part: Part, place: str = "") -> None:
+        self._shared = shared
+        self.part = part
+        self._place = place
+        self._reader = Reader(part, shared.package, shared.styles, shared.losses, place)
+        self._lists = Numbering(shared.lists, shared.styles)
+        self.endnotes: list[Block | Table] = []
+
+    def blocks(self, container: Element) -> Iterator[Block | Table]:
+        """Yield all blocks in a container."""
+        carried: Read | None = None
+        for child in members(container):
+            if child.tag == f"{W}p":
+                properties = child.find(f"{W}pPr")
+                if _is_joined(properties) and self._ends(properties) is None:
+                    carried = self._reader.paragraph(child, value(properties, "pStyle"), carried)
+                    continue
+                yield from self._paragraph(child, properties, carried)
+                carried = None
+                if (end := self._ends(properties)) is not None:
+                    yield from self.section_ends(end)
+            elif child.tag == f"{W}tbl":
+                yield from self._said(carried, None, Look()) if carried is not None else ()
+                carried = None
+                yield from read_table(child, self._cell, self._shared.styles)
+            elif child.tag == f"{W}altChunk":
+                self._shared.losses.note("part", self._place)
+            else:
+                self._reader.mark(child)
+        if carried is not None:
+            yield from self._said(carried, None, Look())
+
+    def section_ends(self, end: Element) -> Iterator[Block | Table]:
+        """Yield what stands between two sections; only the document itself has sections."""
+        yield from ()
+
+    def flat(self, container: Element) -> tuple[str, list[Block | Table]]:
+        """Return the text of a container, a line for each block, and what has no place in it."""
+        return flat(self.blocks(container))
+
+    def _ends(self, properties: Element | None) -> Element | None:
+        return properties.find(f"{W}sectPr") if properties is not None else None
+
+    def _paragraph(self, element: Element, properties: Element | None, carried: Read | None) -> Iterator[Block | Table]:
+        style = value(properties, "pStyle") if properties is not None else None
+        look = self._shared.styles.look(style)
+        read = self._reader.paragraph(element, style, carried)
+        starts = is_on(properties, "pageBreakBefore")
+        if look.starts_page if starts is None else starts:
+            yield Block(kind="page_break")
+        yield from self._said(read, properties, look)
+
+    def _said(self, read: Read, properties: Element | None, look: Look) -> Iterator[Block | Table]:
+        self._bold = read.bold > 0 and read.plain == 0
+        if read.hidden:
+            self._shared.losses.note("hidden_text", self._place)
+        is_hidden = bool(read.hidden) and not read.parts
+        counted = None if is_hidden else self._lists.count(properties, look)
+        equations = read.equations()
+        if equations:
+            words = "".join(part for part in read.parts if isinstance(part, str)).strip(" \t\u2028.,;")
+            for at, said in enumerate(equations, 1):
+                text = f"{said.text} {words}".strip() if at == len(equations) else said.text
+                yield Block(kind="equation", text=clean(text), latex=printable(said.latex))
+        else:
+            yield from self._written(read.text(), properties, look, counted)
+        for note in read.notes:
+            yield from self._note(note)
+        for key in read.comments:
+            yield from self._comment(key, read)
+        for box in read.boxes:
+            yield from self.blocks(box)
+        for block in read.after:
+            yield _cleaned(block)
+
+    def _written(
+        self, text: str, properties: Element | None, look: Look, counted: tuple[str, int] | None
+    ) -> Iterator[Block]:
+        outline = value(properties, "outlineLvl") if properties is not None else None
+        level = look.level if outline is None else level_of(outline)
+        marker, rank = counted if counted is not None else ("", 0)
+        for number, raw in enumerate(text.split(BREAK)):
+            if number:
+                yield Block(kind="page_break")
+            piece = clean(raw).strip()
+            if not piece:
+                continue
+            if level and len(piece) <= _HEADING_MAX:
+                yield Block(kind="heading", text=piece, level=level, marker=marker)
+            elif marker:
+                yield Block(kind="item", text=piece, level=rank, marker=marker)
+            elif look.name in _CODE:
+                yield Block(kind="code", text=piece.replace(LINE, "\n"))
+            else:
+                yield Block(kind="caption" if look.is_caption else "paragraph", text=piece)
+            marker = ""
+
+    def _cell(self, element: Element) -> CellRead:
+        """Read a cell. Tables in it are part of its text, so that a row that is quoted is complete."""
+        blocks, bold = list[Block | Table](), list[bool]()
+        for block in self.blocks(element):
+            blocks.append(block)
+            if isinstance(block, Block) and block.kind in ("paragraph", "heading", "item"):
+                bold.append(self._bold or block.kind == "heading")
+        text, aside = flat(blocks)
+        if not text:
+            figures = [block for block in aside if isinstance(block, Block) and block.kind == "figure"]
+            text = " ".join(block.text for block in figures)
+            aside = [block for block in aside if block not in figures]
+        kept = [block for block in blocks if block not in aside]
+        return CellRead(" ".join(text.split()), kept, aside, bool(bold) and all(bold))
+
+    # Notes and comments
+
+    def _note(self, note: Note) -> Iterator[Block | Table]:
+        found = self._notes(note.part)
+        element = found[1].get(note.id) if found is not None else None
+        if found is None or element is None:
+            return
+        text, aside = found[0].flat(element)
+        said: list[Block | Table] = []
+        if text:
+            said.append(Block(kind="footnote", text=text, marker=clean(note.mark), anchor=clean(note.anchor)))
+        said += aside
+        if note.part == "endnotes":
+            self.endnotes += said
+        else:
+            yield from said
+
+    def _notes(self, kind: str) -> tuple[_Story, dict[str, Element]] | None:
+        shared = self._shared
+        if kind not in shared.notes:
+            part = shared.package.linked(shared.main, kind)
+            shared.notes[kind] = None
+            if part is not None:
+                shared.notes[kind] = (
+                    _Story(shared, part, kind),
+                    {note.get(f"{W}id") or "": note for note in part.root if note.get(f"{W}type") in (None, "normal")},
+                )
+        return shared.notes[kind]
+
+    def _comment(self, key: str, read: Read | None = None) -> Iterator[Block | Table]:
+        """Yield a comment and the answers to it, each once."""
+        shared = self._shared
+        anchor = clean(self._reader.anchor(key))
+        if not anchor and read is not None:
+            anchor = " ".join(clean(read.end(200)).split())
+        for said in shared.comments.take(key):
+            story = shared.comments.story(lambda part: _Story(shared, part, "comments"))
+            text, aside = story.flat(said) if story is not None else ("", [])
+            if text:
+                author = clean(said.get(f"{W}author") or "")[:100]
+                yield Block(kind="comment", text=text, author=author, anchor=anchor)
+            yield from aside
+
+
+class _Document(_Story):
+    """The main part: it has sections, each with its headers and footers, and all notes and comments hang on it."""
+
+    def __init__(self, package: Package, losses: Losses) -> None:
+        shared = _Shared(package, losses)
+        super().__init__(shared, shared.main)
+        self._body = shared.main.root.find(f"{W}body")
+        if self._body is None:
+            raise BrokenError
+        self._sections: list[Element] = [
+            *self._body.iterfind(f".//{W}p/{W}pPr/{W}sectPr"),
+            *self._body.iterfind(f"{W}sectPr"),
+        ]
+        self._at = 0
+        self._given: set[tuple[str, str]] = set()
+        self._seen: set[str] = set()
+
+    def blocks(self, container: Element | None = None) -> Iterator[Block | Table]:
+        """Yield the document, or what stands in a container of it."""
+        if container is not None:
+            yield from super().blocks(container)
+            return
+        yield from self._running("header")
+        yield from super().blocks(self._body)
+        yield from self.endnotes
+        for key in self._shared.comments.left():
+            yield from self._comment(key)
+        yield from self._running("footer")
+
+    def section_ends(self, end: Element) -> Iterator[Block | Table]:
+        """Yield the footers of a section, and the page break and headers of the next."""
+        if self._at >= len(self._sections) or end is not self._sections[self._at]:
+            return  # a section inside a text box is none
+        yield from self._running("footer")
+        self._at += 1
+        if self._at < len(self._sections):
+            if value(self._sections[self._at], "type") not in _SAME_PAGE:
+                yield Block(kind="page_break")
+            yield from self._running("header")
+
+    def _running(self, kind: str) -> Iterator[Block | Table]:
+        """Yield headers or footers of the section: those with other words than any before."""
+        section = self._sections[self._at] if self._at < len(self._sections) else ()
+        for reference in section:
+            link = self.part.links.get(reference.get(f"{R}id") or "")
+            if reference.tag != f"{W}{kind}Reference" or link is None or link.is_external or link.target in self._seen:
+                continue
+            self._seen.add(link.target)
+            part = self._shared.package.part(link.target)
+            if part is None:
+                continue
+            story = _Story(self._shared, part, kind)
+            text, aside = story.flat(part.root)
+            text = LINE.join(filter(None, map(without_page_numbers, text.split(LINE))))
+            key = kind, " ".join(text.split()).casefold()
+            if text and key not in self._given:
+                self._given.add(key)
+                yield Block(kind="header" if kind == "header" else "footer", text=text)
+            yield from aside
+
+
+def flat(blocks: Iterable[Block | Table]) -> tuple[str, list[Block | Table]]:
+    """Return the text of blocks, a line for each, and those that are no part of the text."""
+    lines, aside = list[str](), list[Block | Table]()
+    for block in blocks:
+        if isinstance(block, Table):
+            rows = (
+                [shown_in(cell) for cell in row if isinstance(cell, str) or not cell.is_filled] for row in block.rows
+            )
+            lines.append("; ".join(filter(None, (", ".join(filter(None, row)) for row in rows))))
+        elif block.kind in _ASIDE or block.kind == "figure":
+            aside.append(block)
+        elif block.kind != "page_break":
+            lines.append(shown(block))
+    return LINE.join(filter(None, lines)), aside
+
+
+def without_page_numbers(line: str) -> str:
+    """Return a line of a header without its page number; "" where nothing else is said."""
+    if PAGE_NUMBER not in line:
+        return line
+    rest = " ".join(_PAGES.sub(" ", line).replace(PAGE_NUMBER, " ").split())
+    return rest if any(map(str.isalnum, rest)) else ""
+
+
+def clean(text: str) -> str:
+    """Return text as a reader sees it: accents composed, without invisible characters."""
+    # The mark of a page number is a control character, which stays until its line is known.
+    shown_text = PAGE_NUMBER.join(map(printable, text.split(PAGE_NUMBER))) if PAGE_NUMBER in text else printable(text)
+    return shown_text if shown_text.isascii() else unicodedata.normalize("NFC", shown_text)
+
+
+def _cleaned(block: Block | Table) -> Block | Table:
+    if isinstance(block, Block):
+        return replace(block, text=clean(block.text))
+    rows = [
+        [clean(cell) if isinstance(cell, str) else replace(cell, shown=clean(cell.shown)) for cell in row]
+        for row in block.rows
+    ]
+    return replace(block, rows=rows, caption=clean(block.caption))
+
+
+def _is_joined(properties: Element | None) -> bool:
+    """Return whether the end of a paragraph was deleted: what follows then stands in the same paragraph."""
+    mark = properties.find(f"{W}rPr") if properties is not None else None
+    return mark is not None and (mark.find(f"{W}del") is not None or mark.find(f"{W}moveFrom") is not None)

@@ -1,0 +1,505 @@
+"""One paragraph: the text that it shows, and what hangs on it: notes, comments, text boxes, pictures, page breaks.
+
+Text that was inserted while changes are tracked is text; deleted and moved-away text is not. A field shows its result,
+not its instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from docmind.blocks import Block, Losses, Table
+from docmind.reading.formats.docx.charts import chart_of
+from docmind.reading.formats.docx.equations import Said, equation
+from docmind.reading.formats.docx.numbering import numeral
+from docmind.reading.formats.docx.package import (
+    DGM,
+    MC,
+    W14,
+    WP,
+    A,
+    C,
+    Element,
+    M,
+    O,
+    Package,
+    Part,
+    R,
+    V,
+    W,
+    is_on,
+    number,
+    value,
+)  # fmt: skip
+from docmind.reading.formats.docx.styles import Styles
+from docmind.reading.formats.docx.symbols import symbol_text
+from docmind.reading.formats.typeset import LINE
+
+BREAK = "\x0c"
+"""A page break within a paragraph's text, which can hold no such character itself."""
+PAGE_NUMBER = "\x0e"
+"""A page number in a header or footer, in place of its digits."""
+
+GONE = frozenset(f"{W}{name}" for name in ("del", "moveFrom"))
+"""Tracked changes whose text is no longer there."""
+_THROUGH = frozenset(
+    f"{W}{name}"
+    for name in ("ins", "moveTo", "hyperlink", "smartTag", "customXml", "fldSimple", "dir", "bdo", "sdtContent", "rt")
+)
+_UNDERSTOOD = re.compile(r"wordprocessing(Shape|Group|Canvas|Drawing|ml)|/word/|drawingml|/drawing/20(07|10|14)/")
+_ANCHOR_MAX, _OPEN_MAX = 200, 500  # characters of commented text; comments open at one time
+_SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
+_FILE_NAME = re.compile(r"(\S+[\\/])*[^\\/]*\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE)
+_MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
+_NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
+_PAGE_FIELD = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Note:
+    """A mark of a foot- or endnote: its part's type, its id there, the mark shown, and the sentence it stands in."""
+
+    part: str
+    id: str
+    mark: str
+    anchor: str
+
+
+@dataclass(slots=True)
+class Read:
+    """What was read of a paragraph. `parts` are texts, with `BREAK` where a page ends, and equations."""
+
+    parts: list[str | Said] = field(default_factory=list)
+    boxes: list[Element] = field(default_factory=list)
+    after: list[Block | Table] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    has_display: bool = False
+    bold: int = 0
+    plain: int = 0
+    hidden: int = 0
+
+    def text(self) -> str:
+        """Return the text with its equations in it."""
+        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
+
+    def end(self, most: int) -> str:
+        """Return the last characters of the text, without reading all of a long one."""
+        parts, length = list[str](), 0
+        for part in reversed(self.parts):
+            parts.append(part if isinstance(part, str) else part.text)
+            length += len(parts[-1])
+            if length >= most:
+                break
+        return "".join(reversed(parts))[-most:]
+
+    def equations(self) -> list[Said]:
+        """Return the equations of a paragraph that shows nothing else but a number; none where there is text."""
+        found = [part for part in self.parts if isinstance(part, Said)]
+        words = "".join(part for part in self.parts if isinstance(part, str)) if found else ""
+        return found if found and _NUMBERED.fullmatch(words) else []
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether all of the text is bold."""
+        return self.bold > 0 and self.plain == 0
+
+
+@dataclass(slots=True)
+class _Field:
+    """A complex field that was begun: its instruction so far, and whether its result was reached."""
+
+    instruction: str = ""
+    in_result: bool = False
+    shown: str = ""  # the value of a form field, which shows where there is no result
+
+
+class Reader:
+    """The paragraphs of one part, read in their order: fields and comments may run over several paragraphs."""
+
+    def __init__(self, part: Part, package: Package, styles: Styles, losses: Losses, place: str = "") -> None:
+        self.part = part
+        self._package = package
+        self._styles = styles
+        self._losses = losses
+        self._place = place
+        self._fields: list[_Field] = []
+        self._open: dict[str, str] = {}
+        self.anchors: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+        self._para = Read()
+        kinds = [each.get(f"{W}fldCharType") for each in part.root.iter(f"{W}fldChar")]
+        # An instruction that no end follows would hide the rest of the document.
+        self._hides = kinds.count("begin") == kinds.count("end")
+        self._own = {
+            f"{W}r": self._run, f"{W}sdt": self._control, f"{MC}AlternateContent": self._alternate,
+            f"{M}oMath": self._math, f"{M}oMathPara": self._math, f"{W}fldSimple": self._simple_field,
+            f"{W}commentRangeStart": self._comment_start, f"{W}commentRangeEnd": self._comment_end,
+            f"{W}ruby": self._ruby, f"{W}p": self._inner_paragraph,
+        }  # fmt: skip
+        self._in_run = {
+            f"{W}noBreakHyphen": "-", f"{W}tab": "\t", f"{W}ptab": "\t", f"{W}cr": LINE,
+        }  # fmt: skip
+
+    def paragraph(self, element: Element, style: str | None, carried: Read | None = None) -> Read:
+        """Read a paragraph, after what was carried over from one whose end was deleted."""
+        self._para = carried or Read()
+        look = self._styles.look(style)
+        self._bold, self._hidden = look.is_bold, look.is_hidden
+        self._children(element, is_hidden=False)
+        return self._para
+
+    def _children(self, element: Element, *, is_hidden: bool) -> None:
+        for child in element:
+            tag = child.tag
+            if tag in self._own:
+                self._own[tag](child, is_hidden=is_hidden)
+            elif tag in _THROUGH:
+                self._children(child, is_hidden=is_hidden)
+
+    def _inner_paragraph(self, element: Element, *, is_hidden: bool) -> None:
+        """Read a paragraph inside one, which only a damaged document has."""
+        self._say(" ", is_hidden=is_hidden)
+        self._children(element, is_hidden=is_hidden)
+
+    # Text
+
+    def _run(self, run: Element, *, is_hidden: bool) -> None:
+        properties = run.find(f"{W}rPr")
+        bold, font = self._bold, ""
+        hidden = is_hidden or self._hidden
+        if properties is not None:
+            style = value(properties, "rStyle")
+            look = self._styles.look(style) if style else None
+            bold = self._bold or (look is not None and look.is_bold)
+            own_bold, own_hidden = is_on(properties, "b"), is_on(properties, "vanish")
+            bold = bold if own_bold is None else own_bold
+            hidden = is_hidden or (
+                (self._hidden or (look is not None and look.is_hidden)) if own_hidden is None else own_hidden
+            )
+            fonts = properties.find(f"{W}rFonts")
+            font = (fonts.get(f"{W}ascii") or fonts.get(f"{W}hAnsi") or "") if fonts is not None else ""
+        before = len(self._para.parts)
+        for child in run:
+            self._in(child, font, is_hidden=hidden)
+        letters = sum(len(part.strip()) for part in self._para.parts[before:] if isinstance(part, str))
+        if bold:
+            self._para.bold += letters
+        else:
+            self._para.plain += letters
+
+    def _in(self, child: Element, font: str, *, is_hidden: bool) -> None:
+        tag = child.tag
+        if tag == f"{W}t":
+            self._say(symbol_text(child.text or "", font), is_hidden=is_hidden)
+        elif tag in self._in_run:
+            self._say(self._in_run[tag], is_hidden=is_hidden)
+        elif tag == f"{W}br":
+            is_page = child.get(f"{W}type") == "page"
+            self._say(BREAK if is_page else LINE, is_hidden=is_hidden)
+        elif tag == f"{W}instrText":
+            if self._fields:
+                self._fields[-1].instruction = (self._fields[-1].instruction + (child.text or ""))[:1_000]
+        elif tag == f"{W}fldChar":
+            self._field_mark(child, is_hidden=is_hidden)
+        elif tag == f"{W}sym":
+            self._say(_symbol(child), is_hidden=is_hidden)
+        elif tag in (f"{W}footnoteReference", f"{W}endnoteReference"):
+            self._note_mark(child, is_hidden=is_hidden)
+        elif tag == f"{W}commentReference":
+            self._para.comments.append(child.get(f"{W}id") or "")
+        elif tag == f"{W}pgNum":
+            self._say(PAGE_NUMBER, is_hidden=is_hidden)
+        elif tag in (f"{W}drawing", f"{W}pict", f"{W}object"):
+            self._drawn(child, is_hidden=is_hidden)
+        elif tag in (f"{W}contentPart", f"{W}subDoc"):
+            self._lost("part")
+        elif tag in self._own:
+            self._own[tag](child, is_hidden=is_hidden)
+
+    def _say(self, text: str, *, is_hidden: bool = False) -> None:
+        if not text or (self._hides and any(not each.in_result for each in self._fields)):
+            return
+        if is_hidden:
+            self._para.hidden += bool(text.strip())
+            return
+        self._para.parts.append(text)
+        self._hear(text)
+
+    def _hear(self, text: str) -> None:
+        """Add a text to the comments that are open."""
+        for key in list(self._open):
+            self._open[key] += text[:_ANCHOR_MAX]
+            if len(self._open[key]) > _ANCHOR_MAX:
+                self._close(key)
+
+    def _ruby(self, element: Element, *, is_hidden: bool) -> None:
+        """Read a word with how it is spoken above it: the word, then that in brackets."""
+        for part, before, after in (("rubyBase", "", ""), ("rt", "(", ")")):
+            said = element.find(f"{W}{part}")
+            if said is not None and any(text.text for text in said.iter(f"{W}t")):
+                self._say(before, is_hidden=is_hidden)
+                self._children(said, is_hidden=is_hidden)
+                self._say(after, is_hidden=is_hidden)
+
+    def _math(self, element: Element, *, is_hidden: bool) -> None:
+        said = equation(element)
+        if not said.text:
+            return
+        if is_hidden:
+            self._para.hidden += 1
+            return
+        self._para.parts.append(said)
+        self._para.has_display |= element.tag == f"{M}oMathPara"
+        self._hear(said.text)
+
+    def _alternate(self, element: Element, *, is_hidden: bool) -> None:
+        chosen = chosen_of(element)
+        if chosen is not None:
+            for child in chosen:
+                self._in(child, "", is_hidden=is_hidden)
+
+    # Fields and forms
+
+    def _simple_field(self, element: Element, *, is_hidden: bool) -> None:
+        if self._place and _PAGE_FIELD.match(element.get(f"{W}instr") or ""):
+            self._say(PAGE_NUMBER, is_hidden=is_hidden)
+        else:
+            self._children(element, is_hidden=is_hidden)
+
+    def _field_mark(self, element: Element, *, is_hidden: bool) -> None:
+        kind = element.get(f"{W}fldCharType")
+        if kind == "begin":
+            shown = _form_value(element)
+            if shown in ("☒", "☐"):
+                self._say(shown, is_hidden=is_hidden)
+                shown = ""
+            if len(self._fields) < 100:
+                self._fields.append(_Field(shown=shown))
+        elif kind == "separate" and self._fields:
+            here = self._fields[-1]
+            if self._place and _PAGE_FIELD.match(here.instruction):
+                here.shown = PAGE_NUMBER  # its digits stay hidden as an instruction does
+            else:
+                here.in_result = True
+                here.shown = ""
+        elif kind == "end" and self._fields:
+            here = self._fields.pop()
+            button = re.match(r"\s*(?:MACROBUTTON|GOTOBUTTON)\s+\S+\s+(.+)", here.instruction, re.IGNORECASE)
+            if not here.in_result and here.instruction.split()[:1] == ["EQ"]:
+                self._lost("equation")
+            is_page = self._place and not here.in_result and _PAGE_FIELD.match(here.instruction)
+            self._say(
+                PAGE_NUMBER if is_page else here.shown or (button.group(1).strip() if button else ""),
+                is_hidden=is_hidden,
+            )
+
+    def _control(self, element: Element, *, is_hidden: bool) -> None:
+        """Read a content control: a check box as such, of all others what is filled in."""
+        box = element.find(f"{W}sdtPr/{W14}checkbox")
+        content = element.find(f"{W}sdtContent")
+        if box is not None:
+            checked = box.find(f"{W14}checked")
+            is_checked = checked is not None and (checked.get(f"{W14}val") or "1") in ("1", "true", "on")
+            self._say("☒" if is_checked else "☐", is_hidden=is_hidden)
+        elif content is not None:
+            before = len(self._para.parts)
+            self._children(content, is_hidden=is_hidden)
+            if len(self._para.parts) == before:
+                self._say(_chosen_value(element), is_hidden=is_hidden)
+
+    # Notes and comments
+
+    def _note_mark(self, element: Element, *, is_hidden: bool) -> None:
+        if is_hidden:
+            return
+        part = "footnotes" if element.tag == f"{W}footnoteReference" else "endnotes"
+        if element.get(f"{W}customMarkFollows", "0").lower() in ("0", "false", "off"):
+            self._counts[part] = self._counts.get(part, 0) + 1
+            mark = f"[{numeral(self._counts[part], 'decimal' if part == 'footnotes' else 'lowerRoman')}]"
+        else:
+            mark = "".join(text.text or "" for text in element.getparent().iterfind(f"{W}t")).strip()
+        before = self._para.end(2 * _ANCHOR_MAX).rpartition(BREAK)[2].strip()
+        anchor = _SENTENCE.split(before)[-1][-_ANCHOR_MAX:]
+        self._para.notes.append(Note(part, element.get(f"{W}id") or "", mark, anchor))
+        if mark.startswith("["):
+            self._say(mark)
+
+    def _comment_start(self, element: Element, *, is_hidden: bool) -> None:
+        if len(self._open) < _OPEN_MAX:
+            self._open.setdefault(element.get(f"{W}id") or "", "")
+
+    def _comment_end(self, element: Element, *, is_hidden: bool) -> None:
+        self._close(element.get(f"{W}id") or "")
+
+    def _close(self, key: str) -> None:
+        words = self._open.pop(key, None)
+        if words is not None:
+            self.anchors.setdefault(key, " ".join(words.split())[:_ANCHOR_MAX])
+
+    def anchor(self, key: str) -> str:
+        """Return the words that a comment is about; "" where it names none."""
+        return self.anchors.get(key) or " ".join(self._open.get(key, "").split())
+
+    def mark(self, element: Element) -> None:
+        """Note where a comment begins or ends between paragraphs."""
+        if element.tag in (f"{W}commentRangeStart", f"{W}commentRangeEnd"):
+            self._own[element.tag](element, is_hidden=False)
+
+    # Pictures, shapes and diagrams
+
+    def _drawn(self, element: Element, *, is_hidden: bool) -> None:
+        if is_hidden:
+            self._para.hidden += 1
+            return
+        boxes = list(_text_boxes(element))
+        self._para.boxes += boxes
+        written = [shape.get("string") or "" for shape in element.iter(f"{V}textpath")]
+        self._para.after += [Block(kind="paragraph", text=text) for text in written if text.strip()]
+        if element.find(f".//{O}OLEObject") is not None:
+            kind = element.find(f".//{O}OLEObject").get("ProgID") or ""
+            self._lost("equation" if kind.startswith("Equation") else "embedded_object")
+            return
+        if self._diagram(element) or self._chart(element):
+            return
+        pictures = list(_shown_of(element, f"{A}blip")) + list(_shown_of(element, f"{V}imagedata"))
+        words = " ".join(filter(None, (text.text for text in _shown_of(element, f"{A}t"))))
+        if words.strip():
+            self._para.after.append(Block(kind="paragraph", text=words))
+        alt = _alt_of(element)
+        if alt and not (boxes and not pictures):
+            self._para.after.append(Block(kind="figure", text=alt))
+        elif pictures and not _is_decoration(element):
+            for picture in pictures:
+                self._lost("linked_picture" if self._is_linked(picture) else "picture")
+
+    def _is_linked(self, picture: Element) -> bool:
+        if picture.tag == f"{A}blip" and picture.get(f"{R}embed"):
+            return False
+        link = self.part.links.get(picture.get(f"{R}link") or picture.get(f"{R}id") or picture.get(f"{R}href") or "")
+        return link is not None and link.is_external
+
+    def _diagram(self, element: Element) -> bool:
+        """Read the text of a diagram, if this is one."""
+        said = element.find(f".//{DGM}relIds")
+        if said is None:
+            return False
+        link = self.part.links.get(said.get(f"{R}dm") or "")
+        part = self._package.part(link.target) if link is not None and not link.is_external else None
+        found = 0
+        for point in part.root.iter(f"{DGM}pt") if part is not None else ():
+            text = " ".join(
+                "".join(run.text or "" for run in line.iter(f"{A}t")) for line in point.iterfind(f"{DGM}t/{A}p")
+            )
+            if text.strip() and point.get("type", "node") in ("node", "asst"):
+                self._para.after.append(Block(kind="item", text=text, marker="•"))
+                found += 1
+        if not found:
+            self._lost("picture")
+        return True
+
+    def _chart(self, element: Element) -> bool:
+        """Read the data of a chart as a table, if this is one."""
+        said = element.find(f".//{C}chart")
+        if said is None:
+            return False
+        link = self.part.links.get(said.get(f"{R}id") or "")
+        part = self._package.part(link.target) if link is not None and not link.is_external else None
+        table = chart_of(part.root) if part is not None else None
+        if table is None:
+            self._lost("chart")
+        else:
+            self._para.after.append(table)
+        return True
+
+    def _lost(self, kind: str) -> None:
+        self._losses.note(kind, self._place)  # pyright: ignore[reportArgumentType]
+
+
+def chosen_of(element: Element) -> Element | None:
+    """Return the alternative that is shown: the first that is understood, else the one for older programs."""
+    for choice in element.iterfind(f"{MC}Choice"):
+        names = (choice.get("Requires") or "").split()
+        if all(_UNDERSTOOD.search(choice.nsmap.get(name) or "") for name in names):
+            return choice
+    return element.find(f"{MC}Fallback")
+
+
+def _shown_of(element: Element, tag: str) -> Iterator[Element]:
+    """Yield elements that are shown here: not those of text boxes, nor of the branch for older programs."""
+    for child in element:
+        if child.tag == f"{MC}AlternateContent":
+            chosen = chosen_of(child)
+            if chosen is not None:
+                yield from _shown_of(chosen, tag)
+        elif child.tag == tag:
+            yield child
+        elif child.tag != f"{W}txbxContent":
+            yield from _shown_of(child, tag)
+
+
+def _text_boxes(element: Element) -> Iterator[Element]:
+    """Yield the outermost text boxes, each once."""
+    for child in element:
+        if child.tag == f"{MC}AlternateContent":
+            chosen = chosen_of(child)
+            if chosen is not None:
+                yield from _text_boxes(chosen)
+        elif child.tag == f"{W}txbxContent":
+            yield child
+        else:
+            yield from _text_boxes(child)
+
+
+def _alt_of(element: Element) -> str:
+    """Return what a picture shows in words, where somebody wrote it; a name that a program made is none."""
+    said = element.find(f".//{WP}docPr")
+    words = [said.get("descr"), said.get("title")] if said is not None else []
+    words += [shape.get("alt") for shape in element.iter(f"{V}shape")]
+    for raw in words:
+        text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
+        if len(text) > 1 and not _FILE_NAME.fullmatch(text):
+            return text
+    return ""
+
+
+def _is_decoration(element: Element) -> bool:
+    return any(str(each.tag).endswith("}decorative") and each.get("val") in ("1", "true") for each in element.iter())
+
+
+def _symbol(element: Element) -> str:
+    try:
+        code = int(element.get(f"{W}char") or "", 16)
+    except ValueError:
+        return ""
+    if not 0x20 <= code < 0x11_0000 or 0xD800 <= code < 0xE000:
+        return ""
+    return symbol_text(chr(code), element.get(f"{W}font") or "")
+
+
+def _form_value(element: Element) -> str:
+    """Return what a form field of the older kind shows: a box, or the entry chosen from its list."""
+    data = element.find(f"{W}ffData")
+    box = data.find(f"{W}checkBox") if data is not None else None
+    if box is not None:
+        checked = is_on(box, "checked")
+        return "☒" if (is_on(box, "default") if checked is None else checked) else "☐"
+    choice = data.find(f"{W}ddList") if data is not None else None
+    if choice is not None:
+        entries = [entry.get(f"{W}val") or "" for entry in choice.iterfind(f"{W}listEntry")]
+        at = number(value(choice, "result") or value(choice, "default"))
+        return entries[at] if 0 <= at < len(entries) else ""
+    return ""
+
+
+def _chosen_value(element: Element) -> str:
+    """Return the entry that a list control keeps as its value, where it shows none."""
+    for name in ("dropDownList", "comboBox"):
+        choice = element.find(f"{W}sdtPr/{W}{name}")
+        last = choice.get(f"{W}lastValue") if choice is not None else None
+        if choice is not None and last:
+            items = choice.iterfind(f"{W}listItem")
+            return next((item.get(f"{W}displayText") or last for item in items if item.get(f"{W}value") == last), last)
+    return ""
