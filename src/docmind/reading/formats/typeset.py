@@ -44,7 +44,8 @@ _FACES: dict[Face, tuple[str, int]] = {
     "h3": ("DejaVuSans-Bold.ttf", 25),
 }
 _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
-_COLUMN_GAP, _NARROWEST, _CELL_MAX = 18, 60, 2_000
+_COLUMN_GAP, _NARROWEST = 18, 60
+CELL_MAX = 2_000  # characters of a cell that are placed
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
@@ -320,7 +321,7 @@ class _Flow:
 
 
 def _cells_of(row: Sequence[Cell | str]) -> list[str]:
-    return [" ".join(shown_in(cell).split())[:_CELL_MAX] for cell in row]
+    return [" ".join(shown_in(cell).split())[:CELL_MAX] for cell in row]
 
 
 def _names_of(header: Sequence[Sequence[str]]) -> tuple[str, ...]:
