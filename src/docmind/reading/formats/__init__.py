@@ -91,11 +91,12 @@ _READERS = {
     **dict.fromkeys(
         ("png", "jpeg", "webp", "gif", "bmp", "tiff"), ("docmind.reading.formats.image:open_image", "pillow")
     ),
-    **dict.fromkeys(("txt", "csv", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
+    **dict.fromkeys(("txt", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
     "markdown": ("docmind.reading.formats.text:open_text", "markdown-it-py"),
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
-    "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "openpyxl"),
+    "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
+    "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
 }
 """The function that opens a kind of file, and the distribution that reads its format."""

@@ -1,4 +1,4 @@
-"""Plain text, Markdown, CSV and source code.
+"""Plain text, Markdown and source code.
 
 A file is decoded by its byte order mark, then as UTF-8, then by a guess.
 """
@@ -6,7 +6,6 @@ A file is decoded by its byte order mark, then as UTF-8, then by a guess.
 from __future__ import annotations
 
 import codecs
-import csv
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -83,9 +82,9 @@ _TITLE = 50  # lines in which the heading stands that is the title
 
 
 def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
-    """Open a text file of one of the four kinds. Raises `TooLargeError` or `EmptyFileError`."""
+    """Open a text file of one of the three kinds. Raises `TooLargeError` or `EmptyFileError`."""
     text = decode(upload, rules)
-    blocks = {"txt": plain, "markdown": markdown, "csv": table, "code": code}[kind](text)
+    blocks = {"txt": plain, "markdown": markdown, "code": code}[kind](text)
     said, body = _front_matter(text) if kind == "markdown" else ({}, "")
     facts = facts_of(upload.name, author=said.get("author"), dated=said.get("date"))
     facts = {**facts, "title": said.get("title") or _first_heading(body)}
@@ -106,21 +105,6 @@ def plain(text: str) -> Iterator[Block | Table]:
 def code(text: str) -> Iterator[Block | Table]:
     """Yield lines verbatim, because their spaces have meaning."""
     yield Block(kind="code", text=text)
-
-
-def table(text: str) -> Iterator[Block | Table]:
-    """Yield the rows of a CSV file as a table.
-
-    An undetected separator is assumed to be the most frequent one.
-    """
-    sample = text[:65_536]
-    try:
-        dialect = csv.Sniffer().sniff(sample, ",;\t|")
-    except csv.Error:
-        dialect = csv.excel()
-        dialect.delimiter = max(",;\t|", key=sample.count)
-    csv.field_size_limit(1 << 20)
-    yield Table(rows=csv.reader(text.splitlines(), dialect), header_rows=1)
 
 
 def markdown(text: str) -> Iterator[Block | Table]:

@@ -48,7 +48,8 @@ _FACES: dict[Face, tuple[str, int]] = {
     "h3": ("DejaVuSans-Bold.ttf", 25),
 }
 _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
-_COLUMN_GAP, _NARROWEST, _CELL_MAX = 18, 60, 2_000
+_COLUMN_GAP, _NARROWEST = 18, 60
+CELL_MAX = 2_000  # characters of a cell that are placed
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
@@ -57,6 +58,8 @@ _TITLE_MAX = 300  # characters of a title that goes with what stands below it
 
 Edges = list[tuple[float, float]]
 """Left edge and width of each column of a table, in pixels."""
+Wrapped = list[list[tuple[str, str]]]
+"""The lines of each cell of a row, with what parts each from the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,35 +233,33 @@ class _Flow:
             if not any(row):
                 continue
             is_header = number < table.header_rows
-            tall = self._tall(row, edges, "bold" if is_header else "body")
-            if self._y + tall > HEIGHT - MARGIN and self._lines:
+            lines = _wrapped(row, edges, "bold" if is_header else "body")
+            if self._y + _tall(lines, is_header=is_header) > HEIGHT - MARGIN and self._lines:
                 self._turn()
                 for names in () if is_header else header:
-                    self._row(names, edges, before, about, is_header=True)
-            self._row(row, edges, before, about, is_header=is_header)
+                    self._row(names, _wrapped(names, edges, "bold"), edges, before, about, is_header=True)
+            self._row(row, lines, edges, before, about, is_header=is_header)
             before = "\n"
         self._y += line_height("body") // 2
 
-    def _tall(self, cells: Sequence[str], edges: Edges | None, face: Face) -> float:
-        """Return the height of a row, at most that of a sheet."""
-        step = line_height(face)
-        if edges is None:
-            return step
-        deep = (sum(1 for _ in wrap(cell.split(), face, wide)) for cell, (_x, wide) in zip(cells, edges, strict=False))
-        return min(max(deep, default=1) * step, HEIGHT - 2 * MARGIN)
-
     def _row(
-        self, cells: Sequence[str], edges: Edges | None, before: str, table: PageTable, *, is_header: bool
-    ) -> None:
-        row = PageBlock("header_row" if is_header else "row", 0, 0, 0, self._path, table)
-        face: Face = "bold" if is_header else "body"
+        self, cells: Sequence[str], lines: Wrapped, edges: Edges | None, before: str, table: PageTable,
+        *, is_header: bool,
+    ) -> None:  # fmt: skip
+        kind: PageKind = "header_row" if is_header else "row"
         sheets = len(self._sheets)
-        with self._placed(row):
-            spans = self._long_row(cells, before) if edges is None else self._short_row(cells, edges, before, face)
-        if len(self._sheets) == sheets:  # a row that runs on over the next sheet has no cells
-            place = min(self._blocks[-1].start, *(start for start, _end in spans))
-            cells_at = tuple((max(start, place), min(max(end, place), self._length)) for start, end in spans)
-            self._blocks[-1] = replace(self._blocks[-1], start=place, cells=cells_at)
+        self._placing, self._start = PageBlock(kind, 0, 0, 0, self._path, table), None
+        if edges is None:
+            spans = self._long_row(cells, before)
+        else:
+            spans = self._short_row(lines, edges, before, "bold" if is_header else "body")
+        if len(self._sheets) == sheets and self._start is not None:
+            place, end = min(self._start, *(start for start, _until in spans)), self._length
+            cells_at = tuple([(max(start, place), min(max(until, place), end)) for start, until in spans])
+            self._blocks.append(PageBlock(kind, place, end, 0, self._path, table, cells_at))
+        else:  # a row that runs on over the next sheet has no cells
+            self._note()
+        self._placing = self._start = None
 
     def _long_row(self, cells: Sequence[str], before: str) -> list[tuple[int, int]]:
         """Place a row of a table that is wider than a sheet as running text, and return the spans of its cells."""
@@ -276,10 +277,9 @@ class _Flow:
             at += len(cell) + (3 if cell else 2)  # "a | | b": an empty cell has one space
         return spans
 
-    def _short_row(self, cells: Sequence[str], edges: Edges, before: str, face: Face) -> list[tuple[int, int]]:
+    def _short_row(self, wrapped: Wrapped, edges: Edges, before: str, face: Face) -> list[tuple[int, int]]:
         """Place cells side by side, and return their spans: in the text they follow each other, each complete."""
         step = line_height(face)
-        wrapped = [list(wrap(cell.split(), face, wide)) for cell, (_left, wide) in zip(cells, edges, strict=False)]
         top, tall = self._y, max(map(len, wrapped), default=1)
         spans = list[tuple[int, int]]()
         begin = self._length + (len(before) if self._parts else 0)  # with the bars of empty cells at the start
@@ -330,8 +330,27 @@ class _Flow:
         self._parts, self._lines, self._blocks, self._length, self._y = [], [], [], 0, float(MARGIN)
 
 
+def _wrapped(cells: Sequence[str], edges: Edges | None, face: Face) -> Wrapped:
+    """Return the lines of each cell of a row; none where the row is placed as running text."""
+    if edges is None:
+        return []
+    measure = _measure(face)
+    found: Wrapped = []
+    for cell, (_left, wide) in zip(cells, edges, strict=False):
+        if cell and " " not in cell and measure(cell) <= wide:
+            found.append([(cell, "\n")])
+        else:
+            found.append(list(wrap(cell.split(), face, wide)))
+    return found
+
+
+def _tall(lines: Wrapped, *, is_header: bool) -> float:
+    """Return the height of a row, at most that of a sheet."""
+    return min(max(map(len, lines), default=1) * line_height("bold" if is_header else "body"), HEIGHT - 2 * MARGIN)
+
+
 def _cells_of(row: Sequence[Cell | str]) -> list[str]:
-    return [" ".join(shown_in(cell).split())[:_CELL_MAX] for cell in row]
+    return [" ".join(shown_in(cell).split())[:CELL_MAX] for cell in row]
 
 
 def _names_of(header: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -379,7 +398,7 @@ def _break(word: str, measure: Callable[[str], float], wide: float) -> list[str]
 def _measure(face: Face) -> Callable[[str], float]:
     """Return a function that measures words and caches the widths, because a text repeats the same words."""
     known: dict[str, float] = {}
-    of = font(face).getlength
+    of = _length(face)
 
     def measure(word: str) -> float:
         length = known.get(word)
@@ -412,11 +431,45 @@ def _columns(rows: Sequence[Sequence[str]]) -> Edges | None:
     spare = room - sum(words)
     wants = [wide - word for wide, word in zip(widest, words, strict=True)]
     share = min(1.0, spare / max(sum(wants), 1.0))
+    widths = [word + want * share for word, want in zip(words, wants, strict=True)]
+    over = (room - sum(widths)) / count  # rows below may be wider than those of the sample
     edges, x = [], float(MARGIN)
-    for word, want in zip(words, wants, strict=True):
-        edges.append((x, word + want * share + 1.0))
-        x += word + want * share + _COLUMN_GAP
+    for wide in widths:
+        wide += max(0.0, min(over, wide / 2))
+        edges.append((x, wide + 1.0))
+        x += wide + _COLUMN_GAP
     return edges
+
+
+@cache
+def _length(face: Face) -> Callable[[str], float]:
+    """Return a function that measures a word as the font does, most of them from their letters.
+
+    Shaping a word takes 50 µs, and tables are full of words that occur once. The length of a word of ASCII is the sum
+    of its letters' and of what pairs of letters move together, except for ligatures of three letters, such as ffi.
+    """
+    of = font(face).getlength
+    letters: dict[str, float] = {}
+    pairs: dict[tuple[str, str], float] = {}
+
+    def length(word: str) -> float:
+        if not word.isascii() or "ff" in word:
+            return of(word)
+        total = 0.0
+        last = ""
+        for letter in word:
+            if letter not in letters:
+                letters[letter] = of(letter)
+            total += letters[letter]
+            if last:
+                pair = last, letter
+                if pair not in pairs:
+                    pairs[pair] = of(last + letter) - of(last) - of(letter)
+                total += pairs[pair]
+            last = letter
+        return total
+
+    return length
 
 
 _WORD = re.compile(r"\S+")

@@ -1,0 +1,119 @@
+"""What stands beside the cells of a sheet: comments, text in shapes, and what is only counted."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from docmind.blocks import Block
+from docmind.reading.formats.typeset import printable
+from docmind.reading.formats.xlsx_parts import UNREADABLE, Book, Related, SheetEntry, local, named, text_of
+
+_MADE_UP = re.compile(r"(picture|image|grafik|imagem|imagen|bild|chart|shape|diagram)\s*\d*", re.IGNORECASE)
+_FILE = re.compile(r"\S+\.(png|jpe?g|gif|emf|wmf|bmp|tiff?|svg)", re.IGNORECASE)
+
+
+def notes_of(book: Book, entry: SheetEntry) -> Iterator[tuple[str, str, str]]:
+    """Yield the comments of a sheet: cell, author and text. A thread takes the place of the note that repeats it."""
+    related = _related(book, entry.part)
+    threads = list[tuple[str, str, str]]()
+    people = _people(book) if any(one.type == "threadedComment" for one in related) else {}
+    for one in related:
+        if one.type == "threadedComment":
+            for comment in _elements(book, one.target, "threadedComment"):
+                text = " ".join(part.text or "" for part in named(comment, "text"))
+                threads.append(
+                    (comment.get("ref") or "", people.get(comment.get("personId") or "", ""), printable(text))
+                )
+    cells = {ref for ref, _author, _text in threads}
+    yield from (note for note in threads if note[2].strip())
+    for one in related:
+        if one.type == "comments":
+            yield from (note for note in _notes(book, one.target) if note[0] not in cells)
+
+
+def _notes(book: Book, part: str) -> Iterator[tuple[str, str, str]]:
+    authors = list[str]()
+    for element in _elements(book, part, "author", "comment"):
+        if local(element) == "author":
+            authors.append(printable(element.text or "").strip())
+            continue
+        number = element.get("authorId") or ""
+        author = authors[int(number)] if number.isdecimal() and int(number) < len(authors) else ""
+        text = "".join(text_of(body) for body in element if local(body) == "text").strip()
+        if author and text.startswith(f"{author}:"):
+            text = text[len(author) + 1 :].strip()
+        if text:
+            yield element.get("ref") or "", author, text
+
+
+def _people(book: Book) -> dict[str, str]:
+    parts = [one.target for one in _related(book, book.part) if one.type == "person"]
+    people = (person for part in parts for person in _elements(book, part, "person"))
+    return {person.get("id") or "": printable(person.get("displayName") or "") for person in people}
+
+
+def shapes_of(book: Book, entry: SheetEntry) -> Iterator[Block]:
+    """Yield the text of shapes, and the titles of charts and pictures; charts and pictures are counted."""
+    for one in _related(book, entry.part):
+        if one.type == "drawing":
+            try:
+                tree = book.package.xml(one.target)
+                charts = {key: to for key, to in book.package.related(one.target).items() if not to.is_external}
+            except UNREADABLE:
+                book.losses.note("part", one.target)
+                continue
+            yield from _shapes(book, entry, tree, charts)
+
+
+def _shapes(book: Book, entry: SheetEntry, tree: Any, charts: dict[str, Related]) -> Iterator[Block]:
+    for shape in named(tree, "sp"):
+        for paragraph in named(shape, "p"):
+            text = printable("".join(run.text or "" for run in named(paragraph, "t")))
+            if text.strip():
+                yield Block(kind="paragraph", text=text)
+    for picture in named(tree, "pic"):
+        book.losses.note("picture", entry.name)
+        said = next((printable(about.get("descr") or "") for about in named(picture, "cNvPr")), "").strip()
+        if said and not _MADE_UP.fullmatch(said) and not _FILE.fullmatch(said):
+            yield Block(kind="figure", text=said)
+    for frame in named(tree, "graphicData"):
+        for child in frame:
+            if local(child) != "chart":
+                book.losses.note("embedded_object", entry.name)
+                continue
+            book.losses.note("chart", entry.name)
+            key = next((value for name, value in child.attrib.items() if name.endswith("}id")), "")
+            title = _chart_title(book, charts[key].target) if key in charts else ""
+            if title:
+                yield Block(kind="figure", text=title)
+
+
+def _chart_title(book: Book, part: str) -> str:
+    try:
+        tree = book.package.xml(part)
+    except UNREADABLE:
+        book.losses.note("part", part)
+        return ""
+    for chart in named(tree, "chart"):
+        for child in chart:
+            if local(child) == "title":
+                return printable(" ".join((run.text or "").strip() for run in named(child, "t"))).strip()
+    return ""
+
+
+def _related(book: Book, part: str) -> list[Related]:
+    try:
+        return list(book.package.related(part).values())
+    except UNREADABLE:
+        book.losses.note("part", posixpath.basename(part))
+        return []
+
+
+def _elements(book: Book, part: str, *names: str) -> Iterator[Any]:
+    try:
+        yield from book.package.stream(part, *names)
+    except UNREADABLE:
+        book.losses.note("comment", part)

@@ -1,0 +1,490 @@
+"""The parts of an Excel workbook, read from their XML.
+
+A workbook is read without openpyxl, because openpyxl needs both of its loads for values and formulas, keeps every cell
+of every sheet, gives no merged cells while it streams, and refuses a workbook for one bad part. Elements are known by
+their local names, and parts by their relations, so Strict workbooks and renamed parts are read alike.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import math
+import posixpath
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+
+from docmind.blocks import Losses
+from docmind.errors import TooLargeError
+from docmind.reading.formats.number_format import BUILT_IN, GENERAL
+from docmind.reading.formats.typeset import printable
+from docmind.wording import _, number_text
+
+LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
+_MOST_CELLS = 2_000_000  # of one sheet: some 150 bytes each, and more than 5,000 pages show
+_MOST_MERGES = 200_000
+_PART_MAX = 64 << 20  # bytes of a part that is parsed at once
+_CHUNK = 256 << 10
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
+
+UNREADABLE = (
+    KeyError, ValueError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error,
+    struct.error, etree.XMLSyntaxError,
+)  # fmt: skip
+"""What a part that is missing, cut off, damaged or no XML raises. `zipfile` has a `RuntimeError` for a locked one."""
+
+Range = tuple[int, int, int, int]
+"""First row, first column, last row, last column, from 1."""
+
+
+class ErrorValue(str):
+    """An error value of a cell, such as #DIV/0!."""
+
+    __slots__ = ()
+
+
+class IsoMoment(str):
+    """A date or time of a Strict workbook, as ISO 8601 text."""
+
+    __slots__ = ()
+
+    def serial(self, *, is_1904: bool) -> float | None:
+        """Return the serial number; None where the text is no date or time."""
+        try:
+            if "-" not in self:
+                time = dt.time.fromisoformat(self.removeprefix("T"))
+                return (time.hour * 3_600 + time.minute * 60 + time.second + time.microsecond / 1e6) / 86_400
+            since = dt.datetime.fromisoformat(self).replace(tzinfo=None)
+        except ValueError:
+            return None
+        return (since - dt.datetime.fromisoformat("1904-01-01" if is_1904 else "1899-12-30")) / dt.timedelta(days=1)
+
+
+Value = float | bool | str | ErrorValue | None
+RawCell = tuple[Value, int, str]
+"""Value, number of its style, and formula without its equals sign. None with a formula is one without a result."""
+
+Rows = dict[int, dict[int, RawCell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A part that another one names: the last word of its relation's type, its name or address."""
+
+    type: str
+    target: str
+    is_external: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SheetEntry:
+    """A sheet as the workbook lists it."""
+
+    name: str
+    state: str
+    part: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How the cells of a style are shown."""
+
+    code: str = GENERAL
+    is_bold: bool = False
+
+
+@dataclass(slots=True)
+class Sheet:
+    """The cells of a sheet, and what its part says of tables."""
+
+    rows: Rows = field(default_factory=dict)
+    merges: list[Range] = field(default_factory=list)
+    frozen_rows: int = 0
+    frozen_columns: int = 0
+    filters: list[Range] = field(default_factory=list)
+    links: list[tuple[Range, str]] = field(default_factory=list)
+    margins: list[tuple[str, str]] = field(default_factory=list)
+    """Headers and footers: "header" or "footer", and the code."""
+    needs_result: list[tuple[int, int]] = field(default_factory=list)
+
+
+def cell_at(ref: str) -> tuple[int, int] | None:
+    """Return row and column of a reference such as B7 or $B$7; None where it is none of a sheet."""
+    found = _CELL.fullmatch(ref)
+    if found is None:
+        return None
+    column = 0
+    for letter in found.group(1).upper():
+        column = column * 26 + ord(letter) - 64
+    row = int(found.group(2))
+    return (row, column) if 1 <= row <= LAST_ROW and column <= LAST_COLUMN else None
+
+
+def range_at(ref: str) -> Range | None:
+    """Return a range such as A1:B7, or of one cell."""
+    first, _colon, last = ref.partition(":")
+    start, end = cell_at(first), cell_at(last or first)
+    if start is None or end is None:
+        return None
+    return min(start[0], end[0]), min(start[1], end[1]), max(start[0], end[0]), max(start[1], end[1])
+
+
+def name_of(row: int, column: int) -> str:
+    """Return the reference of a cell, such as B7."""
+    letters = ""
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(65 + rest) + letters
+    return f"{letters}{row}"
+
+
+def local(element: Any) -> str:
+    """Return the name of an element without its namespace; "" for a comment or an instruction."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def named(element: Any, name: str) -> Iterator[Any]:
+    """Yield the elements of this local name within an element, in their order."""
+    return element.iter(f"{{*}}{name}")
+
+
+def is_on(raw: str | None) -> bool:
+    """Return whether a boolean attribute is true."""
+    return raw is not None and raw.strip().lower() in ("1", "true", "on")
+
+
+def text_of(item: Any) -> str:
+    """Return the text of a string item: its runs, without phonetic ones."""
+    parts = list[str]()
+    for child in item:
+        name = local(child)
+        if name == "t":
+            parts.append(child.text or "")
+        elif name == "r":
+            parts += [part.text or "" for part in child if local(part) == "t"]
+    return unescaped("".join(parts))
+
+
+def unescaped(text: str) -> str:
+    """Return a text with the characters that XML cannot hold, written as _x000D_."""
+    return printable(_ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text) if "_x" in text else text)
+
+
+class Package:
+    """The parts of a workbook by name, and their relations."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._names = {name.replace("\\", "/").lstrip("/").casefold(): name for name in archive.namelist()}
+
+    def open(self, part: str) -> IO[bytes]:
+        return self._archive.open(self._names[part.casefold()])
+
+    def has(self, part: str) -> bool:
+        return part.casefold() in self._names
+
+    def xml(self, part: str) -> Any:
+        """Return the root of a small part."""
+        with self.open(part) as stream:
+            data = stream.read(_PART_MAX + 1)
+        if len(data) > _PART_MAX:
+            raise ValueError("a part that is too large")
+        root = etree.parse(io.BytesIO(data), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()
+        if root is None:
+            raise ValueError("a part without an element")
+        return root
+
+    def related(self, part: str) -> dict[str, Related]:
+        """Return the relations of a part by id; none where they are missing."""
+        folder, name = posixpath.split(part)
+        where = posixpath.join(folder, "_rels", f"{name}.rels")
+        if not self.has(where):
+            return {}
+        found = dict[str, Related]()
+        for one in named(self.xml(where), "Relationship"):
+            target, is_external = one.get("Target") or "", one.get("TargetMode") == "External"
+            if not is_external:
+                target = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+            found[one.get("Id") or ""] = Related((one.get("Type") or "").rpartition("/")[2], target, is_external)
+        return found
+
+    def stream(self, part: str, *names: str) -> Iterator[Any]:
+        """Yield the elements of these names at their ends, and forget them; a huge part takes little memory.
+
+        Of a part that breaks off the elements that are complete are yielded before its error is raised.
+        """
+        tags = [f"{{*}}{name}" for name in names]
+        parser = etree.XMLPullParser(events=("end",), tag=tags, resolve_entities=False, no_network=True)
+        broken: Exception | None = None
+        with self.open(part) as stream:
+            while broken is None:
+                try:
+                    data = stream.read(_CHUNK)
+                    parser.feed(data) if data else parser.close()
+                except UNREADABLE as error:
+                    data, broken = b"", error
+                for _event, element in parser.read_events():
+                    yield element
+                    element.clear()
+                    parent = element.getparent()
+                    if parent is not None:
+                        while element.getprevious() is not None:
+                            del parent[0]
+                if not data:
+                    break
+        if broken is not None:
+            raise broken
+
+
+@dataclass(slots=True)
+class Book:
+    """A workbook: its sheets in their order, and what all of them share."""
+
+    package: Package
+    part: str
+    losses: Losses
+    entries: list[SheetEntry] = field(default_factory=list)
+    strings: list[str] = field(default_factory=list)
+    styles: list[Style] = field(default_factory=list)
+    is_1904: bool = False
+    is_uncalculated: bool = False
+    """A program wrote it that computes nothing: results of 0 are none."""
+    title: str = ""
+    author: str = ""
+
+    def style(self, number: int) -> Style:
+        return self.styles[number] if 0 <= number < len(self.styles) else Style()
+
+
+def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
+    """Return a workbook without its sheets. Raises one of `UNREADABLE` where there is no list of sheets."""
+    package = Package(archive)
+    root = package.related("")
+    part = next((one.target for one in root.values() if one.type == "officeDocument"), "xl/workbook.xml")
+    book = Book(package, part, losses)
+    related = package.related(part)
+    tree = package.xml(part)
+    for one in named(tree, "workbookPr"):
+        book.is_1904 = is_on(one.get("date1904"))
+    for one in named(tree, "calcPr"):
+        book.is_uncalculated = is_on(one.get("fullCalcOnLoad"))
+    for one in named(tree, "sheet"):
+        key = next((value for name, value in one.attrib.items() if name.endswith("}id")), "")
+        target = related.get(key, Related("", "", is_external=False))
+        name = printable(one.get("name") or "")
+        book.entries.append(SheetEntry(name, one.get("state") or "visible", target.target, target.type))
+    if not book.entries:
+        raise ValueError("a workbook without sheets")
+    for one in related.values():
+        if one.type == "vbaProject":
+            losses.note("macro")
+        elif one.type == "sharedStrings":
+            _strings(book, one.target)
+        elif one.type == "styles":
+            _styles(book, one.target)
+    core = next((one.target for one in root.values() if one.type == "core-properties"), "docProps/core.xml")
+    _facts(book, core)
+    return book
+
+
+def _facts(book: Book, part: str) -> None:
+    try:
+        for one in book.package.xml(part) if book.package.has(part) else ():
+            if local(one) == "title":
+                book.title = one.text or ""
+            elif local(one) == "creator":
+                book.author = one.text or ""
+    except UNREADABLE:
+        book.losses.note("part", part)
+
+
+def _strings(book: Book, part: str) -> None:
+    try:
+        book.strings.extend(text_of(item) for item in book.package.stream(part, "si"))
+    except UNREADABLE:
+        book.losses.note("part", part)
+
+
+def _styles(book: Book, part: str) -> None:
+    try:
+        tree = book.package.xml(part)
+        codes = dict(BUILT_IN)
+        for one in named(tree, "numFmt"):
+            if one.get("numFmtId", "").isdigit():
+                codes[int(one.get("numFmtId"))] = one.get("formatCode") or GENERAL
+        bold = list[bool]()
+        for fonts in named(tree, "fonts"):
+            bold = [
+                any(local(mark) == "b" and mark.get("val") not in ("0", "false") for mark in font) for font in fonts
+            ]
+            break
+        for formats in named(tree, "cellXfs"):
+            for one in formats:
+                code, font = (_whole(one.get(name)) for name in ("numFmtId", "fontId"))
+                book.styles.append(Style(codes.get(code, GENERAL), bold[font] if 0 <= font < len(bold) else False))
+            break
+    except UNREADABLE:
+        book.losses.note("part", part)
+
+
+def _whole(raw: str | None) -> int:
+    return int(raw) if raw and raw.isascii() and raw.isdigit() and len(raw) < 10 else 0
+
+
+_PARTS_OF_SHEET = (
+    "c", "row", "mergeCell", "pane", "autoFilter", "hyperlink", "oddHeader", "oddFooter", "oleObject", "control",
+    "picture",
+)  # fmt: skip
+
+
+def read_sheet(book: Book, entry: SheetEntry) -> Sheet:
+    """Return a sheet; one that breaks off is kept as far as it goes, and counted. Raises `TooLargeError`."""
+    sheet = Sheet()
+    try:
+        related = book.package.related(entry.part)
+        reader = _SheetReader(book, entry, sheet, related)
+        for element in book.package.stream(entry.part, *_PARTS_OF_SHEET):
+            reader.take(element)
+    except UNREADABLE:
+        book.losses.note("part", entry.name)
+    return sheet
+
+
+class _SheetReader:
+    def __init__(self, book: Book, entry: SheetEntry, sheet: Sheet, related: dict[str, Related]) -> None:
+        self._book, self._entry, self._sheet, self._related = book, entry, sheet, related
+        self._row_number = 0
+        self._row: Any = None
+        self._cells: dict[int, RawCell] = {}
+        self._column = 0
+        self._count = 0
+        self._shared: dict[str, tuple[str, str]] = {}
+
+    def take(self, element: Any) -> None:
+        name = local(element)
+        if name == "c":
+            self._cell(element)
+        elif name == "mergeCell":
+            merged = range_at(element.get("ref") or "")
+            if merged and merged[:2] != merged[2:] and len(self._sheet.merges) < _MOST_MERGES:
+                self._sheet.merges.append(merged)
+        elif name == "pane" and (element.get("state") or "").startswith("frozen"):
+            self._sheet.frozen_rows = _whole((element.get("ySplit") or "").partition(".")[0])
+            self._sheet.frozen_columns = _whole((element.get("xSplit") or "").partition(".")[0])
+        elif name == "autoFilter":
+            filtered = range_at(element.get("ref") or "")
+            self._sheet.filters += [filtered] if filtered else []
+        elif name == "hyperlink":
+            self._link(element)
+        elif name in ("oddHeader", "oddFooter"):
+            self._sheet.margins.append((name[3:].lower(), unescaped(element.text or "")))
+        elif name == "oleObject":
+            self._book.losses.note("embedded_object", self._entry.name)
+        elif name == "control":
+            self._book.losses.note("form_field", self._entry.name)
+        elif name == "picture":
+            self._book.losses.note("picture", self._entry.name)
+
+    def _link(self, element: Any) -> None:
+        key = next((value for name, value in element.attrib.items() if name.endswith("}id")), "")
+        target = self._related.get(key)
+        place = range_at(element.get("ref") or "")
+        if place and target and target.is_external:
+            self._sheet.links.append((place, printable(target.target)))
+
+    def _cell(self, element: Any) -> None:
+        row = element.getparent()
+        if row is not self._row:
+            self._row = row
+            number = _whole(row.get("r")) if row is not None else 0
+            self._row_number = number if 1 <= number <= LAST_ROW else self._row_number + 1
+            self._cells = self._sheet.rows.get(self._row_number, {})
+            self._column = 0
+        place = cell_at(element.get("r") or "")
+        self._column = place[1] if place else self._column + 1
+        value, formula, is_open = self._content(element)
+        if value is None and not is_open:
+            return
+        if self._column > LAST_COLUMN or self._row_number > LAST_ROW:
+            return
+        if not self._cells:
+            self._sheet.rows[self._row_number] = self._cells
+        self._cells[self._column] = value, _whole(element.get("s")), formula
+        if is_open:
+            self._sheet.needs_result.append((self._row_number, self._column))
+        self._count += 1
+        if self._count > _MOST_CELLS:
+            raise TooLargeError(
+                _("The sheet {name} has more than {count} cells.").format(
+                    name=self._entry.name, count=number_text(_MOST_CELLS)
+                ),
+                hint=_("Split the file, and add its parts."),
+            )
+
+    def _content(self, element: Any) -> tuple[Value, str, bool]:
+        """Return value and formula of a cell, and whether its formula has no result."""
+        raw: str | None = None
+        formula, has_formula, inline = "", False, ""
+        for child in element:
+            name = local(child)
+            if name == "v":
+                raw = child.text
+            elif name == "f":
+                has_formula = child.get("t") != "dataTable"
+                formula = self._formula(child, element.get("r") or "")
+            elif name == "is":
+                inline = text_of(child)
+        kind = element.get("t") or "n"
+        if kind == "inlineStr":
+            return inline or None, formula, False
+        if raw is None:
+            return ("", formula, False) if kind == "str" and has_formula else (None, formula, has_formula)
+        value = self._value(raw, kind)
+        if kind == "e" and element.get("vm") and raw == "#VALUE!" and not has_formula:
+            self._book.losses.note("picture", self._entry.name)  # a picture within the cell has this value beside it
+            return None, "", False
+        if has_formula and self._book.is_uncalculated and value == 0 and not isinstance(value, bool):
+            return None, formula, True
+        return value, formula, False
+
+    def _formula(self, element: Any, ref: str) -> str:
+        text = printable(element.text or "")
+        key = element.get("si")
+        if element.get("t") != "shared" or key is None:
+            return text
+        if text:
+            self._shared[key] = text, ref
+            return text
+        first, at = self._shared.get(key, ("", ""))
+        # Moved only once it is needed: thousands of cells share a formula and have results.
+        return f"\0{at}\0{first}" if first else ""
+
+    def _value(self, raw: str, kind: str) -> Value:
+        if kind == "s":
+            number = _whole(raw.strip())
+            if number < len(self._book.strings):
+                return self._book.strings[number] or None
+            self._book.losses.note("part", self._entry.name)
+            return None
+        if kind == "b":
+            return is_on(raw)
+        if kind == "e":
+            return ErrorValue(printable(raw))
+        if kind == "n":
+            try:
+                number = float(raw)
+            except ValueError:
+                return printable(raw) or None
+            return number if math.isfinite(number) else printable(raw)
+        if kind == "d":
+            return IsoMoment(printable(raw).strip())
+        return unescaped(raw) or ("" if kind == "str" else None)
