@@ -104,3 +104,50 @@ def test_other_archives_are_named() -> None:
         identify(Upload("a.docx", archive("readme.txt")))
     with pytest.raises(errors.CorruptFileError, match="broken or was cut off"):
         identify(Upload("a.docx", papers.word_file()[:500]))
+
+
+MAIL = (
+    b"From: Ada Heron <ada@heron.example>\r\nTo: Bo\r\nSubject: The boat\r\n of May\r\nMIME-Version: 1.0\r\n"
+    b"Content-Type: application/pdf\r\nContent-Transfer-Encoding: base64\r\n\r\nSGVyb25zIHdhaXQu\r\n"
+)
+NOTEBOOK = (
+    b'{"cells": [{"cell_type": "markdown", "source": ["x"]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+)
+
+
+@each_of(
+    "name, data, what",
+    [
+        ("a.eml", MAIL, "an e-mail"),
+        ("a.txt", MAIL, "an e-mail"),
+        ("a.md", b"From ada@heron.example Thu May  2 10:00:00 2024\n" + MAIL, "an e-mail"),
+        ("a.mbox", b"From ada Thu May  2 10:00:00 2024\nFrom: Ada\n\nHello\n", "an e-mail"),
+        ("a.eml", b"Subject: Hello\n\nHello\n", "an e-mail"),
+        ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an e-mail"),
+        (
+            "a.mht",
+            b"From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: multipart/related\n\nx",
+            "a web page saved",
+        ),
+        ("a.ipynb", NOTEBOOK, "a notebook"),
+        ("a.txt", b"\n" + NOTEBOOK, "a notebook"),
+    ],
+)
+def test_mail_and_notebooks_are_refused_with_what_to_do(name: str, data: bytes, what: str) -> None:
+    with pytest.raises(errors.UnsupportedFileError, match=what) as refused:
+        identify(Upload(name, data))
+    assert "add that" in (refused.value.hint or "")
+
+
+@each_of(
+    "name, data, kind",
+    [
+        ("a.txt", b"From: Ada\nTo: Bo\nSubject: The boat\nDate: 2 May\n\nA memo, and no mail.", "txt"),
+        ("a.txt", b"Dear Bo,\n\nMIME-Version: 1.0 is a header.", "txt"),
+        ("a.txt", b'{"notebooks": [{"cells": [], "nbformat": 4}]}', "txt"),
+        ("a.txt", b'{"cells": "nbformat": no JSON', "txt"),
+        ("a.py", b"nbformat = 4\ncells = []", "code"),
+    ],
+)
+def test_text_about_mail_and_notebooks_is_text(name: str, data: bytes, kind: str) -> None:
+    assert kind_of(name, data) == kind

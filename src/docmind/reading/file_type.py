@@ -6,6 +6,7 @@ It opens hostile archives, so it runs in the reading process.
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
 from pathlib import PurePath
@@ -66,6 +67,14 @@ _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+h
 PLAIN = ("txt", "markdown", "csv", "code")
 """The kinds of plain text."""
 
+_HEADER_BYTES = 64 * 1024
+_HEADER = re.compile(rb"(?:From [^\n]*\n)?((?:[!-9;-~]{1,100}:[^\n]*\n(?:[ \t]+[^\n]*\n)*)+)")
+_FIELD = re.compile(rb"^([!-9;-~]{1,100}):", re.M)
+_OF_MAIL = frozenset((b"from", b"to", b"subject", b"date", b"received", b"message-id", b"return-path", b"delivered-to"))
+_ENCODED = frozenset((b"mime-version", b"content-transfer-encoding"))
+_OUTLOOK = "__properties_version1.0".encode("utf-16-le")  # a part of each mail that Outlook saves
+_MAILS = ("eml", "mbox", "mbx", "emlx", "msg")
+
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -81,6 +90,7 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     if not data.strip(b"\x00 \t\r\n"):
         raise EmptyFileError(_("{name} is empty: it holds nothing but spaces or zeros.").format(name=upload.name))
     if data.startswith(_OLE):
+        _refuse_mail(upload)
         upload = Upload(upload.name, _unlock(upload))
         return _in_zip(upload), upload
     if data.startswith(_ZIP):
@@ -147,6 +157,9 @@ def _text(upload: Upload) -> str:
                 _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
             )
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
+    if is_text and suffix not in _PROMISES:
+        _refuse_mail(upload)
+        _refuse_notebook(upload)
     is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
         found = _("a web page") if is_html else _("plain text") if is_text else _("something else")
@@ -158,6 +171,43 @@ def _text(upload: Upload) -> str:
     if not is_text:
         raise UnsupportedFileError(_("{name} is not a type of file that DocMind reads.").format(name=upload.name))
     return "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
+
+
+def _refuse_mail(upload: Upload) -> None:
+    """Raise `UnsupportedFileError` for a mail, by its name or its header: the bodies of most are encoded."""
+    suffix = _suffix(upload.name)
+    header = _HEADER.match(upload.data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip().replace(b"\r\n", b"\n"))
+    fields = {name.lower() for name in _FIELD.findall(header[1])} if header else set[bytes]()
+    is_archive = suffix in ("mht", "mhtml") or b"snapshot-content-location" in fields
+    if fields & _ENCODED and is_archive:
+        raise UnsupportedFileError(
+            _("{name} is a web page saved with its pictures in one file, which DocMind does not read.").format(
+                name=upload.name
+            ),
+            hint=_("Open it in a browser, print it to PDF or save it as HTML, and add that."),
+        )
+    is_outlook = upload.data.startswith(_OLE) and _OUTLOOK in upload.data
+    if suffix in _MAILS or is_outlook or (fields & _ENCODED and fields & _OF_MAIL):
+        raise UnsupportedFileError(
+            _("{name} is an e-mail or a mailbox, which DocMind does not read yet.").format(name=upload.name),
+            hint=_("Open it in your mail program, print it to PDF or save its text, and add that."),
+        )
+
+
+def _refuse_notebook(upload: Upload) -> None:
+    """Raise `UnsupportedFileError` for a notebook of Jupyter, by its name or by what its JSON holds."""
+    data = upload.data.removeprefix(_BOMS[0]).lstrip()
+    is_notebook = _suffix(upload.name) == "ipynb"
+    if not is_notebook and data.startswith(b"{") and b'"nbformat"' in data and b'"cells"' in data:
+        try:
+            is_notebook = {"nbformat", "cells"} <= json.loads(data).keys()
+        except (ValueError, RecursionError):
+            is_notebook = False  # no JSON: it is text that mentions notebooks
+    if is_notebook:
+        raise UnsupportedFileError(
+            _("{name} is a notebook, which DocMind does not read yet.").format(name=upload.name),
+            hint=_("Save it as HTML, PDF or Markdown (in Jupyter: File, Save and Export As), and add that."),
+        )
 
 
 def _looks_like_text(data: bytes, forgiven: float) -> bool:

@@ -187,6 +187,42 @@ def test_words_come_out_as_they_were_written(reader: Reader, attributes: str, te
 
 
 @pytest.mark.slow
+def test_notes_that_a_book_hides_are_drawn(reader: Reader) -> None:
+    epub = "xmlns:epub='http://www.idpf.org/2007/ops'"
+    body = (
+        f"<p>{WORDS}<a epub:type='noteref' href='#n1'>1</a> <sup><a href='n.xhtml#n2'>2</a></sup></p>"
+        "<p hidden=''>Gone.</p>"
+        "<aside epub:type='footnote' id='n1' hidden='' style='display: none'><p>Pressed at Haldenmoor.</p></aside>"
+        "<details><summary>More</summary><p>Folded away.</p></details><img src='x.png'/>"
+    )
+    notes = chapter("<p id='n2'>2. Carried by mules.</p><p>Not asked for.</p>").encode()
+    parts = {"n.xhtml": ("application/xhtml+xml", notes)}
+    with reader.read(Upload("a.epub", book([chapter(body, attributes=epub)], parts))) as reading:
+        text = " ".join(page.text for page in reading)
+        assert reading.told == ""
+        assert {loss.kind for loss in reading.losses} == {"hidden_text"}
+    assert "Pressed at Haldenmoor." in text
+    assert "[2] Carried by mules." in text
+    assert "Folded away." in text
+    assert "Gone" not in text
+    assert "Not asked for" not in text
+
+
+@pytest.mark.slow
+def test_numbers_spans_and_formulas_are_drawn_by_the_browser(reader: Reader) -> None:
+    math = (
+        "<math xmlns='http://www.w3.org/1998/Math/MathML'><msup><mi>x</mi><mn>2</mn></msup><mo>=</mo><mi>y</mi></math>"
+    )
+    rows = "<tr><th colspan='2'>Head of both columns</th></tr><tr><td rowspan='2'>Penmarsh</td><td>one</td></tr>"
+    body = f"<ol start='4'><li>Show the pass.</li></ol><table>{rows}<tr><td>two</td></tr></table><p>{WORDS}{math}</p>"
+    text = text_of(
+        reader, chapter(body + "<p>H<sub>2</sub>O <img src='x.png' alt='a picture with many words'/> end</p>")
+    )
+    assert "4. Show the pass." in text
+    assert text.count("Penmarsh") == 1
+
+
+@pytest.mark.slow
 def test_pages_of_a_fixed_size_keep_it(reader: Reader) -> None:
     head = "<meta name='viewport' content='width=1200, height=900'/>"
     body = "<p style='position: absolute; left: 600px; top: 700px; margin: 0'>Here it stands.</p>"

@@ -18,7 +18,8 @@ from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, Unsu
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats import typeset as sheet
 from docmind.reading.formats.image import Picture, encode
-from docmind.reading.formats.text import encoding_of, markdown
+from docmind.reading.formats.markdown import markdown
+from docmind.reading.formats.text import encoding_of
 from docmind.reading.formats.typeset import HEIGHT, MARGIN, WIDTH, draw_sheet, flow
 from docmind.reading.sheets import SHEET, is_sheet
 from docmind.records.documents import ParsedPage, Upload
@@ -130,7 +131,7 @@ def test_markdown_nested_escaped_and_fenced() -> None:
     assert opened.facts["title"] == "A *star* & snake_case"
     assert opened.page(1).text == (
         "1. one\n\n• two three four\n\nmore\n\n# no heading\n\nA *star* & snake_case\n\n"
-        "a sketch (b.png) <b>[x][1]</b> next\n\n[1]: http://c.d"
+        "a sketch (b.png) x (http://c.d) next"
     )
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from docmind.blocks import Block, shown_in
+from docmind.blocks import Block, Blocks, Cell
 from docmind.reading.chromium.print import Resource
-from docmind.reading.formats.html import blocks_of, parse
+from docmind.reading.formats.html import parse
+from docmind.reading.formats.markup import NOTES_AND_LISTS, kinds_of
 
 # fmt: off
 _ACTS = frozenset((
@@ -37,19 +39,38 @@ pre { white-space: pre-wrap !important; overflow-wrap: anywhere !important; }
 _EXACT = "@page { margin: 0 !important; } html, body { margin: 0 !important; }"
 
 
-def letters_of(text: str, name: str) -> Counter[str]:
+def letters_of(blocks: Blocks) -> Counter[str]:
     """Count each letter and digit of a chapter, as the plain reader reads it."""
     counts: Counter[str] = Counter()
-    for block in blocks_of(parse(text, name)):
-        is_text = isinstance(block, Block)
-        pieces = [block.text] if is_text else [shown_in(cell) for row in block.rows for cell in row]
-        for piece in pieces:
-            counts.update(filter(str.isalnum, piece.casefold()))
+    for block in blocks:
+        if isinstance(block, Block):
+            counts.update(letters(block.text))
+            continue
+        counts.update(letters(block.caption))
+        for cell in (cell for row in block.rows for cell in row):
+            if not (isinstance(cell, Cell) and cell.is_filled):  # a page shows a cell that spans several once
+                counts.update(letters(cell if isinstance(cell, str) else cell.shown))
     return counts
 
 
-def drawable(text: str, name: str, *, is_styled: bool = True, is_exact: bool = False) -> Resource:
+def letters(text: str) -> Iterator[str]:
+    """Yield the letters and digits of a text; raised and joined ones as they are in a line of their own."""
+    return filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold())
+
+
+def drawable(
+    text: str,
+    name: str,
+    *,
+    is_styled: bool = True,
+    is_exact: bool = False,
+    hidden: Collection[str] = (),
+    appended: Sequence[str] = (),
+) -> Resource:
     """Return the chapter for Chromium, without the book's own styles unless `is_styled`.
+
+    Parts with the ids in `hidden` are notes, and shown even where the book hides them until they are asked for;
+    `appended` are notes that lie elsewhere, and stand at the end of the chapter.
 
     A page that `is_exact` has the size given by its publisher: its layout is not overridden. Broken markup is repaired
     as the plain reader does it. Raises `CorruptFileError`.
@@ -60,6 +81,9 @@ def drawable(text: str, name: str, *, is_styled: bool = True, is_exact: bool = F
     if tree is None:
         tree = parse(text, name)
     _clean(tree, is_styled)
+    _show(tree, hidden)
+    if appended and not is_exact:
+        _append_notes(tree, appended, is_xml)
     _add_rules(tree, _EXACT if is_exact else _RULES, is_xml)
     if is_xml:
         kind = "image/svg+xml" if _name(tree) == "svg" else "application/xhtml+xml"
@@ -102,6 +126,26 @@ def _clean(tree: etree._Element, is_styled: bool) -> None:
             lowered = str(attribute).lower()
             if lowered.startswith("on") or lowered == "loading" or (not is_styled and lowered == "style"):
                 del element.attrib[attribute]
+
+
+def _show(tree: etree._Element, hidden: Collection[str]) -> None:
+    """Open what a reader of the book would open: notes, and details."""
+    for element in _elements(tree):
+        if _name(element) == "details":
+            element.set("open", "open")
+        elif element.get("id") in hidden or (_name(element) != "a" and kinds_of(element) & NOTES_AND_LISTS):
+            element.attrib.pop("hidden", None)
+            element.set("style", f"{element.get('style') or ''}; display: block !important; visibility: visible")
+
+
+def _append_notes(tree: etree._Element, notes: Sequence[str], is_xml: bool) -> None:
+    space = f"{{{etree.QName(tree).namespace}}}" if is_xml and etree.QName(tree).namespace else ""
+    body = next((element for element in tree if isinstance(element.tag, str) and _name(element) == "body"), None)
+    if body is None:
+        return
+    etree.SubElement(body, f"{space}hr")
+    for note in notes:
+        etree.SubElement(body, f"{space}p").text = note
 
 
 def _elements(tree: etree._Element) -> Iterator[etree._Element]:

@@ -22,12 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from docmind.blocks import Losses
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, WorkerFailedError
 from docmind.reading.chromium.browser import Chromium, plain_since
-from docmind.reading.chromium.chapter import drawable, letters_of
+from docmind.reading.chromium.chapter import drawable, letters, letters_of
 from docmind.reading.chromium.print import Paper, Press, Resource
 from docmind.reading.formats import Opened, Rules
-from docmind.reading.formats.epub import Book, open_epub
+from docmind.reading.formats.epub import Book, Chapters, open_epub
 from docmind.reading.formats.html import text_of
 from docmind.reading.formats.pdf import PdfFile, open_pdf
 from docmind.reading.process import answer
@@ -53,10 +54,18 @@ class Printed:
     `told` describes deviations from the normal drawing, "" where there are none.
     """
 
-    losses: tuple[Loss, ...] = ()
     if_blank = EmptyFileError
 
-    def __init__(self, facts: Facts, chapters: list[bytes], counts: list[int], name: str, rules: Rules) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        chapters: list[bytes],
+        counts: list[int],
+        name: str,
+        rules: Rules,
+        losses: tuple[Loss, ...] = (),
+    ) -> None:
+        self.losses = losses
         self.facts = facts
         self.pages = sum(counts)
         self._chapters, self._name, self._rules = chapters, name, rules
@@ -79,11 +88,12 @@ def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: C
     """
     files: list[bytes] = []
     counts: list[int] = []
+    chapters = Chapters(book, Losses())
     for chapter in book.chapters:
         text = text_of(book.read(chapter))
         if not text.strip():
             continue
-        data, sheets = _Chapter(book, press, rules, chapter, text).printed(chapter_s)
+        data, sheets = _Chapter(book, press, rules, chapter, text, chapters).printed(chapter_s)
         files.append(data)
         counts.append(sheets)
         if sum(counts) > rules.max_pages:
@@ -96,13 +106,14 @@ def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: C
         done(sum(counts))
     if not files:
         raise EmptyFileError(_("{name} holds no chapter.").format(name=book.name))
-    return Printed(book.facts, files, counts, book.name, rules)
+    return Printed(book.facts, files, counts, book.name, rules, chapters.losses.found())
 
 
 class _Chapter:
-    def __init__(self, book: Book, press: Press, rules: Rules, path: str, text: str) -> None:
+    def __init__(self, book: Book, press: Press, rules: Rules, path: str, text: str, chapters: Chapters) -> None:
         self._book, self._press, self._rules, self._path, self._text = book, press, rules, path, text
-        self._letters = letters_of(text, book.name)
+        self._letters = letters_of(chapters.blocks(path, text, is_drawn=True))
+        self._hidden, self._appended = frozenset(chapters.hidden), tuple(chapters.appended)
 
     def printed(self, seconds: float) -> tuple[bytes, int]:
         """Print with the book's styles.
@@ -129,7 +140,14 @@ class _Chapter:
         raise WorkerFailedError(reason)
 
     def _print(self, is_styled: bool, sheet: Paper | None, until: float) -> bytes:
-        page = drawable(self._text, self._book.name, is_styled=is_styled, is_exact=sheet is not None)
+        page = drawable(
+            self._text,
+            self._book.name,
+            is_styled=is_styled,
+            is_exact=sheet is not None,
+            hidden=self._hidden,
+            appended=self._appended,
+        )
 
         def serve(path: str) -> Resource | None:
             if path == self._path:
@@ -175,7 +193,7 @@ class _Chapter:
             return opened.pages, 1.0
         found: Counter[str] = Counter()
         for page_no in range(1, opened.pages + 1):
-            found.update(filter(str.isalnum, opened.text(page_no).casefold()))
+            found.update(letters(opened.text(page_no)))
         return opened.pages, (self._letters & found).total() / wanted
 
 

@@ -92,7 +92,7 @@ _READERS = {
         ("png", "jpeg", "webp", "gif", "bmp", "tiff"), ("docmind.reading.formats.image:open_image", "pillow")
     ),
     **dict.fromkeys(("txt", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
-    "markdown": ("docmind.reading.formats.text:open_text", "markdown-it-py"),
+    "markdown": ("docmind.reading.formats.markdown:open_markdown", "markdown-it-py"),
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),

@@ -1,26 +1,24 @@
-"""Plain text, Markdown and source code.
+"""Plain text and source code.
 
-A file is decoded by its byte order mark, then as UTF-8, then by a guess.
+A file is decoded by its byte order mark, then as UTF-8, then by a guess; text that was garbled before is mended.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 from collections.abc import Iterator
-from functools import cache
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from pathlib import PurePath
 
-from docmind.blocks import Block, BlockKind, Table
+from docmind.blocks import Block, Table
 from docmind.errors import TooLargeError
 from docmind.reading.formats import Rules, facts_of
+from docmind.reading.formats.characters import mended
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _, number_text
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -33,8 +31,18 @@ _SHORT = 1_000  # bytes; a guess on less is worse than the most common encoding 
 _WESTERN = "cp1252"
 
 
-def decode(upload: Upload, rules: Rules) -> str:
-    """Return the text of a plain text file. Raises `TooLargeError` above `max_text_mb`."""
+def decode(upload: Upload, rules: Rules, *, is_code: bool = False) -> str:
+    """Return the text of a plain text file. Raises `TooLargeError` above `max_text_mb`.
+
+    Text is mended where it was garbled, and its accents are composed; source code has the characters of its file.
+    """
+    check_size(upload, rules)
+    text = upload.data.decode(encoding_of(upload.data), "replace")
+    return printable(text if is_code else unicodedata.normalize("NFC", mended(text)))
+
+
+def check_size(upload: Upload, rules: Rules) -> None:
+    """Raise `TooLargeError` for a text above `max_text_mb`."""
     if len(upload.data) > rules.max_text_mb * 1024 * 1024:
         size = len(upload.data) / 1024 / 1024
         raise TooLargeError(
@@ -43,7 +51,6 @@ def decode(upload: Upload, rules: Rules) -> str:
             ),
             hint=_("Split the file, or raise DOCMIND_READING__MAX_TEXT_MB."),
         )
-    return printable(upload.data.decode(encoding_of(upload.data), "replace"))
 
 
 def encoding_of(data: bytes) -> str:
@@ -75,132 +82,89 @@ def _guess(sample: bytes) -> str:
 
 
 _ALIGNED = re.compile(r"\S(?: {3,}|\t+)\S")
-_PIECE = 1_000_000  # characters of Markdown that are parsed at a time: their tokens take up to 470 MB
-_NESTING = 40  # blocks within each other; a deeper text is read as plain lines
-_BRACKETS = 1_000  # in one block; the time to look for links grows with the square of their number
-_TITLE = 50  # lines in which the heading stands that is the title
+_PAGE = "\f"
+_LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x85\u2028\u2029]")
+# Text that is broken into lines by hand or by a program, as in mails and old books.
+_NARROWEST, _WIDEST, _EVIDENCE = 45, 120, 4
+_OWN_LINE = re.compile(r"\s|[-*•·–—+>#|]|\(?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxIVX]+)[.)]\s|\d+(?:\.\d+)+\s")
+# What a file is written in, by the end of its name; other ends are the name themselves.
+_LANGUAGES = {
+    "bash": "bash", "sh": "bash", "zsh": "bash", "cc": "cpp", "cxx": "cpp", "hpp": "cpp", "hh": "cpp", "h": "c",
+    "clj": "clojure", "cs": "csharp", "erl": "erlang", "ex": "elixir", "exs": "elixir", "f90": "fortran",
+    "fs": "fsharp", "hs": "haskell", "jl": "julia", "js": "javascript", "mjs": "javascript", "jsx": "javascript",
+    "kt": "kotlin", "kts": "kotlin", "ml": "ocaml", "pl": "perl", "pm": "perl", "ps1": "powershell", "py": "python",
+    "pyi": "python", "rb": "ruby", "rs": "rust", "ts": "typescript", "tsx": "typescript", "vb": "vbnet",
+}  # fmt: skip
 
 
 def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
-    """Open a text file of one of the three kinds. Raises `TooLargeError` or `EmptyFileError`."""
-    text = decode(upload, rules)
-    blocks = {"txt": plain, "markdown": markdown, "code": code}[kind](text)
-    said, body = _front_matter(text) if kind == "markdown" else ({}, "")
-    facts = facts_of(upload.name, author=said.get("author"), dated=said.get("date"))
-    facts = {**facts, "title": said.get("title") or _first_heading(body)}
-    return LaidOut(blocks, facts, upload.name, rules)
+    """Open a text file of one of the two kinds. Raises `TooLargeError` or `EmptyFileError`."""
+    facts = facts_of(upload.name)
+    if kind == "txt":
+        return LaidOut(_pages(upload, rules), facts, upload.name, rules)
+    text = decode(upload, rules, is_code=kind == "code")
+    return LaidOut(code(text, language_of(upload.name)), facts, upload.name, rules)
+
+
+def _pages(upload: Upload, rules: Rules) -> Iterator[Block | Table]:
+    """Yield the blocks of each page; a form feed ends one."""
+    check_size(upload, rules)
+    text = unicodedata.normalize("NFC", mended(upload.data.decode(encoding_of(upload.data), "replace")))
+    for number, page in enumerate(text.split(_PAGE)):
+        if number:
+            yield Block(kind="page_break")
+        yield from plain(printable(_LINE_ENDS.sub("\n", page)))
 
 
 def plain(text: str) -> Iterator[Block | Table]:
-    """Yield paragraphs line by line; where spaces align columns, the lines stay as they are."""
+    """Yield paragraphs, one for each line; where spaces align columns, the lines stay as they are.
+
+    Lines that a program broke at a width are joined to the paragraphs that they were.
+    """
     lines = text.splitlines()
     aligned = sum(bool(_ALIGNED.search(line)) for line in lines[:2_000])
     if aligned >= 0.1 * min(len(lines), 2_000):
         yield Block(kind="paragraph", text=text, is_verbatim=True)
         return
-    for line in lines:
-        yield Block(kind="paragraph", text=line)
+    width = _width(lines)
+    said: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        said.append(line)
+        if not width or not _runs_on(line, following, width):
+            if any(said):
+                yield Block(kind="paragraph", text=" ".join(said))
+            said.clear()
 
 
-def code(text: str) -> Iterator[Block | Table]:
-    """Yield lines verbatim, because their spaces have meaning."""
-    yield Block(kind="code", text=text)
+def _width(lines: list[str]) -> int:
+    """Return the width at which the lines of a text were broken; 0 where they were not.
 
-
-def markdown(text: str) -> Iterator[Block | Table]:
-    """Yield headings, paragraphs, lists, tables and code, without their marks. HTML stays as it is."""
-    at = 0
-    while len(text) - at > _PIECE:
-        ends = (text.rfind(mark, at + 1, at + _PIECE) for mark in ("\n\n", "\n", " "))
-        end = next((end for end in ends if end > 0), at + _PIECE)
-        yield from _marked_up(text[at:end])
-        at = end
-    yield from _marked_up(text[at:])
-
-
-def _marked_up(text: str) -> Iterator[Block | Table]:
-    tokens = _parser().parse(text)
-    if any(token.nesting > 0 and token.level >= _NESTING - 1 for token in tokens):  # deeper ones were left out
-        yield from plain(text)
-        return
-    bullet, level = "", 0
-    rows: list[list[str]] | None = None
-    for token in tokens:
-        if token.type in ("fence", "code_block"):
-            yield Block(kind="code", text=token.content, language=token.info.split(" ")[0])
-        elif token.type == "list_item_open":
-            bullet = f"{token.info}{token.markup} " if token.info else "• "
-        elif token.type in ("paragraph_open", "heading_open"):
-            level = 0 if token.tag == "p" else int(token.tag[1:])
-        elif token.type == "table_open":
-            rows = []
-        elif token.type == "table_close" and rows is not None:
-            yield Table(rows=rows, header_rows=1)
-            rows = None
-        elif token.type == "tr_open" and rows is not None:
-            rows.append([])
-        elif token.type == "inline" and rows is not None:
-            rows[-1].append(_inline(token.content))
-        elif token.type == "inline":
-            kind: BlockKind = "heading" if level else "item" if bullet else "paragraph"
-            yield Block(kind=kind, text=_inline(token.content), marker=bullet.strip(), level=level)
-        if token.type in ("inline", "fence", "code_block", "list_item_close"):
-            bullet = ""
-
-
-@cache
-def _parser() -> MarkdownIt:
-    """Return a parser of blocks: lines are parsed one by one, so that their tokens are not kept."""
-    from markdown_it import MarkdownIt  # source code and web pages do not wait for it
-
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING}).enable(["table", "strikethrough"])
-    parser.disable(["reference", "autolink", "html_block", "html_inline", "inline", "text_join"])
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    parser.normalizeLink = lambda url: url  # type: ignore[method-assign]
-    return parser
-
-
-def _inline(text: str) -> str:
-    """Return the words of a line.
-
-    The address of a link stays, because it may be searched for.
+    They were where several lines have no room for the first word of the next, and most of those go on in small letters.
     """
-    if text.count("[") > _BRACKETS:
-        return text
-    words: list[str] = []
-    links: list[tuple[int, str]] = []
-    tokens: list[Token] = []
-    _parser().inline.parse(text, _parser(), {}, tokens)
-    for token in tokens:
-        if token.type == "link_open":
-            links.append((len(words), str(token.attrs["href"])))
-        elif token.type == "link_close":
-            start, address = links.pop()
-            words += [] if "".join(words[start:]) == address else [f" ({address})"]
-        elif token.type == "image":
-            words.append(
-                token.content if token.content == token.attrs["src"] else f"{token.content} ({token.attrs['src']})"
-            )
-        else:
-            words.append(" " if token.type in ("softbreak", "hardbreak") else token.content)
-    return "".join(words)
+    lengths = sorted(len(line.rstrip()) for line in lines if len(line) >= _NARROWEST)
+    if len(lengths) < _EVIDENCE:
+        return 0
+    width = lengths[-1 - len(lengths) // 50]  # a longer line in fifty is an address of a page or so
+    if width > _WIDEST:
+        return 0
+    full = [following for line, following in pairwise(lines) if _runs_on(line, following, width)]
+    small = sum(following[0].islower() for following in full)
+    return width if len(full) >= _EVIDENCE and small >= 0.5 * len(full) else 0
 
 
-def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Return the plain values of a block of `name: value` between lines `---` at the start, and the text after it."""
-    lines = text.split("\n", _TITLE)
-    if lines[0].rstrip() != "---":
-        return {}, text
-    said: dict[str, str] = {}
-    for number, line in enumerate(lines[1:_TITLE], 2):
-        if line.rstrip() in ("---", "..."):
-            return said, "\n".join(lines[number:])
-        name, colon, value = line.partition(":")
-        if colon and not line[0].isspace():
-            said.setdefault(name.strip().lower(), value.strip().strip("\"'[]"))
-    return {}, text
+def _runs_on(line: str, following: str, width: int) -> bool:
+    """Return whether a line ends because the first word of the next one had no room on it."""
+    if not following.strip() or _OWN_LINE.match(following):
+        return False
+    return _NARROWEST <= len(line.rstrip()) <= width < len(line.rstrip()) + 1 + len(following.split(None, 1)[0])
 
 
-def _first_heading(text: str) -> str:
-    head = "\n".join(text.splitlines()[:_TITLE])
-    return next((block.text for block in markdown(head) if isinstance(block, Block) and block.kind == "heading"), "")
+def language_of(name: str) -> str:
+    """Return the language that source code is written in, by the name of its file."""
+    suffix = PurePath(name).suffix.lower().removeprefix(".")
+    return _LANGUAGES.get(suffix, suffix)
+
+
+def code(text: str, language: str = "") -> Iterator[Block | Table]:
+    """Yield lines verbatim, because their spaces have meaning."""
+    yield Block(kind="code", text=text, language=language)

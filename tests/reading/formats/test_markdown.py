@@ -1,0 +1,111 @@
+"""Markdown: what stands in it, block by block."""
+
+from __future__ import annotations
+
+from docmind.blocks import Block, Losses, Table
+from docmind.reading.formats import Rules, reader
+from docmind.reading.formats.markdown import markdown
+from docmind.records.documents import Upload
+from each import each_of
+
+
+def texts(source: str) -> list[tuple[str, str, str, int]]:
+    return [
+        (block.kind, block.marker, block.text, block.level) for block in markdown(source) if isinstance(block, Block)
+    ]
+
+
+def text(source: str) -> str:
+    (block,) = markdown(source)
+    assert isinstance(block, Block)
+    return block.text
+
+
+@each_of(
+    "source, wanted",
+    [
+        ("3. a\n4. b\n9. c\n", [("3.", "a", 0), ("4.", "b", 0), ("5.", "c", 0)]),
+        ("1. a\n1. b\n", [("1.", "a", 0), ("2.", "b", 0)]),
+        ("2) a\n3) b\n", [("2)", "a", 0), ("3)", "b", 0)]),
+        (
+            "- a\n  1. b\n  2. c\n     - d\n- e\n",
+            [("•", "a", 0), ("1.", "b", 1), ("2.", "c", 1), ("•", "d", 2), ("•", "e", 0)],
+        ),
+        ("- [x] a\n- [ ] b\n1. [X] c\n", [("☒", "a", 0), ("☐", "b", 0), ("1. ☒", "c", 0)]),
+        ("- [x](y.md) a\n", [("•", "x (y.md) a", 0)]),
+    ],
+)
+def test_items_are_counted_on_from_the_first(source: str, wanted: list[tuple[str, str, int]]) -> None:
+    assert texts(source) == [("item", *one) for one in wanted]
+
+
+@each_of(
+    "source, wanted",
+    [
+        ("[a][x] and [x]\n\n[X]: http://c.d 'Title'\n", "a (http://c.d) and x (http://c.d)"),
+        (
+            "H<sub>2</sub>O <b>is</b> 5 m<sup>2</sup><br>next <!-- no --> <img src=a alt='A sketch'>",
+            "H₂O is 5 m² next A sketch",
+        ),
+        ("the area $x^2 + \\frac{a}{b}$ holds", "the area x² + a/b holds"),
+        ("it costs $5 and $10, or $x", "it costs $5 and $10, or $x"),
+        ("a $\\alpha_1 * \\beta_2 * 3$ b", "a α₁ * β₂ * 3 b"),
+        ("one\\\ntwo  \nthree\nfour", "one two three four"),
+        ("auto <http://c.d> and <ada@c.d>", "auto http://c.d and ada@c.d"),
+        ("a < b and 3 > 2 & c", "a < b and 3 > 2 & c"),
+    ],
+)
+def test_a_line_is_as_a_reader_sees_it(source: str, wanted: str) -> None:
+    assert text(source) == wanted
+
+
+def test_formulas_of_their_own_are_equations() -> None:
+    source = "Thus\n\n$$\n\\int_0^1 x = \\frac{1}{2}\n$$\n\n```math\na^2\n```\n"
+    assert list(markdown(source)) == [
+        Block(kind="paragraph", text="Thus"),
+        Block(kind="equation", text="∫₀¹ x = 1/2", latex="\\int_0^1 x = \\frac{1}{2}"),
+        Block(kind="equation", text="a²", latex="a^2"),
+    ]
+
+
+def test_notes_have_their_marks() -> None:
+    source = "Lit[^1] at dusk[^oil].\n\n[^1]: By hand\n    and foot.\n[^oil]: Rape seed.\n\n    Pressed here.\n\nEnd.\n"
+    assert texts(source) == [
+        ("paragraph", "", "Lit[1] at dusk[oil].", 0),
+        ("footnote", "[1]", "By hand and foot.", 0),
+        ("footnote", "[oil]", "Rape seed.", 0),
+        ("footnote", "", "Pressed here.", 0),
+        ("paragraph", "", "End.", 0),
+    ]
+
+
+def test_tables_code_and_headings() -> None:
+    source = "| a | b |\n|---|---|\n| H<sub>2</sub> | **c** |\n\n"
+    source += "~~~ Python title=x\nx = 1\n~~~\n\nSet\n---\n\n# One {#one}\n"
+    table, code, second, first = markdown(source)
+    assert isinstance(table, Table)
+    assert (table.header_rows, list(table.rows)) == (1, [["a", "b"], ["H₂", "c"]])
+    assert code == Block(kind="code", text="x = 1\n", language="python")
+    assert second == Block(kind="heading", text="Set", level=2)
+    assert first == Block(kind="heading", text="One", level=1)
+
+
+def test_blocks_of_html_give_their_text() -> None:
+    losses = Losses()
+    source = "<div align=center>\n<!-- no\n\nno -->\n<p>Hello <i>you</i> &amp; me</p><img src=a>\n"
+    source += "<script>no()</script></div>\n"
+    said = [block.text.split() for block in markdown(source, losses) if isinstance(block, Block)]
+    assert said == [["Hello", "you", "&", "me"]]
+    assert [(loss.kind, loss.count) for loss in losses.found()] == [("picture", 1)]
+
+
+def test_facts_at_the_start_are_no_text() -> None:
+    data = b"---\ntitle: 'Rules: of the mill'\nauthors:\n  - Ada Heron\n  - Bo Crane\ndate: 2024-03-31\n---\n\nText.\n"
+    opened = reader("markdown")(Upload("a.md", data), "markdown", Rules())
+    assert dict(opened.facts) == {"title": "Rules: of the mill", "author": "Ada Heron, Bo Crane", "dated": "2024-03-31"}
+    assert opened.page(1).text == "Text."
+
+
+def test_a_rule_at_the_start_begins_no_facts() -> None:
+    opened = reader("markdown")(Upload("a.md", b"---\nFirst words.\nMore of it.\n---\n\nText.\n"), "markdown", Rules())
+    assert opened.page(1).text == "First words. More of it.\n\nText."
