@@ -12,12 +12,13 @@ import pytest
 from PIL import Image
 
 import papers
+from docmind.blocks import unpack
 from docmind.documents.words import Words
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, sensible_title
 from docmind.reading.formats.pdf import open_pdf, quality
 from docmind.reading.formats.pdf.layer import _clean, _unswap
-from docmind.records.documents import Upload
+from docmind.records.documents import ParsedPage, Upload
 from each import each_of
 
 PROSE = "The parties agree that this contract is governed by the laws of the State of New York. " * 3
@@ -181,3 +182,83 @@ def test_a_very_large_page_is_drawn_within_limits() -> None:
     page = page_of(papers.pdf([papers.line("x")]).replace(b"[0 0 612 792]", b"[0 0 14000 99]"))
     assert page.width == 1_600
     assert page.height >= 1
+
+
+def marked(kind: str, rect: str, said: str = "", more: str = "") -> str:
+    contents = f"/Contents ({said})" if said else ""
+    return f"<< /Type /Annot /Subtype /{kind} /Rect [{rect}] {contents} {more} >>"
+
+
+def noted(*annotations: str, page: str = "", rotate: int = 0) -> bytes:
+    content = page or papers.line("the boathouse key hangs by the door", size=12)
+    return papers.pdf([content], box=f"/Annots [{' '.join(annotations)}]", rotate=rotate)
+
+
+def comments(page: ParsedPage) -> list[str]:
+    return [page.text[one.start : one.end] for one in unpack(page.blocks, len(page.text)) if one.kind == "comment"]
+
+
+def test_what_people_wrote_onto_a_page_is_read() -> None:
+    under = "/QuadPoints [90 712 182 712 90 698 182 698]"
+    page = page_of(
+        noted(
+            marked("Text", "300 700 320 720", "Ask Ines first", "/T (Bo)"),
+            marked("FreeText", "70 560 330 590", "shelf 9F"),
+            marked("Highlight", "90 698 182 712", "the new one?", f"/T (Ana) {under}"),
+            marked("Highlight", "90 698 182 712", "", under),
+            marked("Highlight", "90 698 182 712", "boathouse key", under),
+            marked("Stamp", "70 500 160 540", "", "/Name /Approved"),
+            marked("Popup", "70 500 160 540", "Ask Ines first"),
+            marked("Text", "300 700 320 720", "Accepted set by Bo", "/State (Accepted) /StateModel (Review)"),
+            marked("Link", "70 500 160 540", "a link"),
+        )
+    )
+    said = ["Comment by Bo: Ask Ines first", "shelf 9F", "Comment by Ana on “boathouse key”: the new one?", "Approved"]
+    assert page.text.split("\n") == ["the boathouse key hangs by the door", *said]
+    assert comments(page) == said
+
+
+@pytest.mark.parametrize("rotate", [0, 90])
+def test_the_words_of_a_comment_stand_where_it_is(rotate: int) -> None:
+    page = page_of(noted(marked("FreeText", "306 396 459 594", "shelf 9F"), rotate=rotate))
+    start = page.text.index("shelf")
+    boxes = Words.unpack(page.words).boxes_of(start, start + 8)
+    across, down = (0.5, 0.25) if rotate == 0 else (0.5, 0.5)
+    wide, high = (0.25, 0.25)
+    wanted = [across * page.width, down * page.height, wide * page.width, high * page.height]
+    assert {tuple(box) for box in np.rint(boxes).tolist()} == {tuple(np.rint(wanted).tolist())}
+
+
+def test_annotations_that_are_not_read_are_counted() -> None:
+    opened = open_pdf(
+        Upload(
+            "a.pdf",
+            noted(
+                marked("Ink", "70 500 160 540", more="/InkList [[70 500 160 540]]"),
+                marked("Text", "70 500 160 540", "not shown", "/F 2"),
+                marked("FileAttachment", "70 500 160 540", "the plan"),
+                marked("Sound", "70 500 160 540"),
+                marked("Highlight", "70 500 160 540"),
+            ),
+        ),
+        "pdf",
+        Rules(),
+    )
+    assert "the plan" in opened.page(1).text
+    assert "not shown" not in opened.page(1).text
+    assert {(loss.kind, loss.place) for loss in opened.losses} == {
+        ("annotation", "page 1"),
+        ("embedded_object", "page 1"),
+        ("media", "page 1"),
+    }
+
+
+def test_files_within_a_pdf_are_counted() -> None:
+    opened = open_pdf(Upload("a.pdf", papers.devset("bad/attachment.pdf")), "pdf", Rules())
+    assert [loss.kind for loss in opened.losses] == ["embedded_object"]
+
+
+def test_a_page_with_thousands_of_annotations_ends() -> None:
+    opened = open_pdf(Upload("a.pdf", noted(*[marked("Text", "1 1 9 9", "x")] * 3_000)), "pdf", Rules())
+    assert len(comments(opened.page(1))) == 2_000
+    assert [(loss.kind, loss.count) for loss in opened.losses] == [("annotation", 1_000)]

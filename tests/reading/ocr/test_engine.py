@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from PIL import Image
 
 import papers
 from conftest import require
+from docmind.blocks import PageBlock, pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.errors import CancelledError, ReaderFailedError, VaultError
@@ -89,6 +91,18 @@ def test_what_failed_stays_as_it_was_and_is_told() -> None:
 def test_a_poor_layer_is_better_than_nothing_read() -> None:
     [done], _ = through([page(0, text="A header line")])
     assert (done.text, done.text_source) == ("A header line", "none")
+
+
+def test_comments_of_the_file_stay_behind_what_was_read() -> None:
+    layer = "poor\nComment: ask Ines"
+    words = Words.of([(0, 4), (5, 13), (14, 17), (18, 22)], [(0, 0, 1, 1)] + [(5, 5, 2, 2)] * 3)
+    blocks = pack([PageBlock("row", 0, 4), PageBlock("comment", 5, 22)])
+    [done], _ = through([replace(page(2, text=layer), words=words.pack(), blocks=blocks)])
+    assert done.text == "read 2\nComment: ask Ines"
+    assert [(one.kind, done.text[one.start : one.end]) for one in unpack(done.blocks, len(done.text))] == [
+        ("comment", "Comment: ask Ines")
+    ]
+    assert [list(box) for box in Words.unpack(done.words).boxes_of(7, 24)] == [[5, 5, 2, 2]] * 3
 
 
 def test_a_stop_is_heard_while_the_engine_works() -> None:

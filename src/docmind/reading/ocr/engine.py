@@ -23,6 +23,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from docmind.blocks import pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents import Words, language_of, with_ordinals
 from docmind.errors import DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
@@ -219,7 +222,30 @@ class OcrPass:
         if not seen.text.strip() and page.text.strip():
             return page
         text = with_ordinals(seen.text, language_of(seen.text))
-        return replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence)
+        read = replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"")
+        return _with_comments(read, page) if page.blocks else read
+
+
+def _with_comments(read: ParsedPage, page: ParsedPage) -> ParsedPage:
+    """Return the page as OCR read it, with the comments of its file at the end: they are not on the picture."""
+    seen, own = Words.unpack(read.words), Words.unpack(page.words)
+    sure = np.ones(len(seen)) if seen.certainties is None else seen.certainties
+    text, blocks = read.text, []
+    for block in unpack(page.blocks, len(page.text)):
+        if block.kind != "comment":
+            continue
+        text += "\n" if text else ""
+        moved = len(text) - block.start
+        inside = (own.starts >= block.start) & (own.ends <= block.end)
+        seen = Words(
+            np.concatenate([seen.starts, own.starts[inside] + moved]),
+            np.concatenate([seen.ends, own.ends[inside] + moved]),
+            np.concatenate([seen.boxes, own.boxes[inside]]),
+        )
+        sure = np.concatenate([sure, np.ones(int(inside.sum()))])
+        text += page.text[block.start : block.end]
+        blocks.append(replace(block, start=block.start + moved, end=block.end + moved))
+    return replace(read, text=text, words=replace(seen, certainties=sure).pack(), blocks=pack(blocks))
 
 
 WORDS = 120

@@ -10,6 +10,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image
 
+from docmind.blocks import Losses, PageBlock, pack
 from docmind.errors import (
     CorruptFileError,
     EmptyFileError,
@@ -20,7 +21,8 @@ from docmind.errors import (
 )
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.image import blank, encode, shrink
-from docmind.reading.formats.pdf.layer import read_layer
+from docmind.reading.formats.pdf.annotations import Annotations, annotations_of, with_notes
+from docmind.reading.formats.pdf.layer import matrix_of, read_layer
 from docmind.reading.formats.pdf.quality import FEW_WORDS, lines_share, needs_ocr, plausibility, unread_share
 from docmind.records.documents import Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
@@ -44,7 +46,8 @@ class PdfFile:
         self._rules = rules
         self._name = upload.name
         self._known: set[str] = set()
-        self.losses: tuple[Loss, ...] = ()
+        self._losses = Losses()
+        self._losses.note("embedded_object", "", pdfium.FPDFDoc_GetAttachmentCount(document))
         self.if_blank = _if_blank(upload.data)
         self._has_form = document.get_formtype() != pdfium.FORMTYPE_NONE
         self.pages = len(document)
@@ -59,23 +62,30 @@ class PdfFile:
             )
 
     @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was seen and not read, on the pages so far."""
+        return self._losses.found()
+
+    @property
     def facts(self) -> Facts:
         said = {"title": "Title", "author": "Author", "dated": "CreationDate"}
         return facts_of(self._name, **{name: self._document.get_metadata_value(key) for name, key in said.items()})
 
     def page(self, page_no: int) -> ParsedPage:
         """Return one page; one that PDFium cannot load is an empty sheet, so that the others keep their numbers."""
-        page = self._load_page(page_no - 1)
+        page, annotations = self._load_page(page_no - 1)
+        for kind, count in annotations.lost:
+            self._losses.note(kind, f"page {page_no}", count)
         if not page:
             return unreadable_page(page_no, self._rules)
         try:
-            return self._read(page, page_no)
+            return self._read(page, page_no, annotations)
         finally:
             pdfium.FPDF_ClosePage(page)
 
     def text(self, page_no: int) -> str:
         """Return the text layer of one page, without drawing it; "" where the page cannot be loaded."""
-        page = self._load_page(page_no - 1)
+        page, _annotations = self._load_page(page_no - 1)
         if not page:
             return ""
         try:
@@ -84,17 +94,19 @@ class PdfFile:
             pdfium.FPDF_ClosePage(page)
 
     def _load_page(self, index: int):
+        """Return a loaded page, None where it cannot be loaded, and its annotations."""
         page = pdfium.FPDF_LoadPage(self._document, index)
-        if page and self._has_form and _has_widget(page):
+        annotations = annotations_of(page) if page else Annotations()
+        if page and self._has_form and annotations.has_fields:
             pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY)
             pdfium.FPDF_ClosePage(page)
             page = pdfium.FPDF_LoadPage(self._document, index)
         if page and (pdfium.FPDF_GetPageWidthF(page) <= 0 or pdfium.FPDF_GetPageHeightF(page) <= 0):
             pdfium.FPDF_ClosePage(page)
-            return None
-        return page
+            page = None
+        return page, annotations
 
-    def _read(self, page, page_no: int) -> ParsedPage:
+    def _read(self, page, page_no: int, annotations: Annotations) -> ParsedPage:
         points = pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)
         scale = min(self._rules.image_side_px / max(points), _POINTS_TO_300_DPI)
         width, height = (max(1, round(side * scale)) for side in points)
@@ -107,6 +119,10 @@ class PdfFile:
             images = _image_share(page, *points)
             small = shrink(image, _GLANCE).convert("L")
             unread = unread_share(np.asarray(small), layer.words.boxes * (small.width / width))
+        wanted = needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank)
+        blocks: list[PageBlock] = []
+        if annotations.notes:
+            layer, blocks = with_notes(layer, annotations.notes, matrix_of(page, width, height))
         return ParsedPage(
             page_no=page_no,
             width=picture.width,
@@ -118,7 +134,8 @@ class PdfFile:
             marks=picture.marks,
             text_source="layer" if layer.text else "none",
             confidence=round(plausibility(layer.text), 3),
-            needs_ocr=needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank),
+            needs_ocr=wanted,
+            blocks=pack(blocks),
         )
 
 
@@ -157,16 +174,6 @@ def _load(upload: Upload) -> pypdfium2.PdfDocument:
                 hint=_("Save an unlocked copy and add that."),
             ) from error
         raise CorruptFileError(_("{name} is a PDF that is broken or was cut off.").format(name=upload.name)) from error
-
-
-def _has_widget(page) -> bool:
-    for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
-        annotation = pdfium.FPDFPage_GetAnnot(page, number)
-        subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
-        pdfium.FPDFPage_CloseAnnot(annotation)
-        if subtype == pdfium.FPDF_ANNOT_WIDGET:
-            return True
-    return False
 
 
 def _draw(page, width: int, height: int) -> Image.Image:

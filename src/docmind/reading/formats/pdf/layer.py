@@ -58,7 +58,7 @@ def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
         rects, owners = _rects(text_page, [(index(start), index(end)) for _, _, start, end in pieces])
     finally:
         pdfium.FPDFText_ClosePage(text_page)
-    boxes = _boxes(rects @ _matrix(page, width, height), owners, len(pieces))
+    boxes = _boxes(rects @ matrix_of(page, width, height), owners, len(pieces))
     boxes = _clip(boxes, width, height)
     return Layer(text, Words.of([(start, end) for start, end, _, _ in pieces], boxes))  # pyright: ignore[reportArgumentType]
 
@@ -108,7 +108,7 @@ def _clean(raw: str, known: set[str]) -> tuple[list[tuple[int, int, int, int]], 
         if word.isascii() and word.isprintable():  # nearly all of them
             fresh = ((word, start),)
         else:
-            fresh = [(shown, at) for piece, at in _unbreak(word, start, known) if (shown := _letters(piece))]
+            fresh = [(shown, at) for piece, at in _unbreak(word, start, known) if (shown := letters(piece))]
             if not fresh:
                 continue
         if parts:
@@ -122,7 +122,8 @@ def _clean(raw: str, known: set[str]) -> tuple[list[tuple[int, int, int, int]], 
     return pieces, "".join(parts)
 
 
-def _letters(piece: str) -> str:
+def letters(piece: str) -> str:
+    """Return a word without invisible characters, its accents composed and its ligatures as letters."""
     piece = _LOOKS.sub(lambda look: unicodedata.normalize("NFKC", look.group()), _CONTROL.sub("", piece))
     # A spacing form may bring its own space along; within a word there is none.
     return "".join(unicodedata.normalize("NFC", piece).split())
@@ -174,7 +175,7 @@ def _rects(text_page: object, spans: list[tuple[int, int]]) -> tuple[np.ndarray,
     return np.column_stack([rects, np.ones(len(rects))]), np.repeat(np.arange(len(spans)), counts)
 
 
-def _matrix(page: object, width: int, height: int) -> np.ndarray:
+def matrix_of(page: object, width: int, height: int) -> np.ndarray:
     """Return the matrix (3, 2) from page space to pixels, from PDFium: it knows rotation, crop box and user unit."""
     x, y = ctypes.c_int(), ctypes.c_int()
     points = []
