@@ -14,13 +14,12 @@ import numpy as np
 import pypdfium2.raw as pdfium
 
 from docmind.documents import Words
+from docmind.reading.formats.pdf.hyphens import HYPHEN, is_kept, learn
 
-_HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line; the next line follows without a break
 _WORD = re.compile(r"\S+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200c\u200d\u2060\ufeff\ud800-\udfff\uffff]")
 # Only ligatures and Arabic presentation forms are replaced by letters: full NFKC would turn m² into m2.
 _LOOKS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
-_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _FINE = 64  # device units a pixel, since PDFium converts to whole device units
 
 
@@ -98,7 +97,7 @@ def _clean(raw: str, known: set[str]) -> tuple[list[tuple[int, int, int, int]], 
 
     A word broken over two lines becomes one word of the text in two pieces, each with its own box.
     """
-    known.update(_TOKEN.findall(raw.replace(_HYPHEN, " ").lower()))
+    learn(raw, known)
     pieces: list[tuple[int, int, int, int]] = []
     parts: list[str] = []
     place = last = 0
@@ -134,23 +133,13 @@ def _unbreak(word: str, start: int, known: set[str]) -> list[tuple[str, int]]:
 
     Returns each piece with its place in the raw text, keeping hyphens that belong.
     """
-    pieces = word.split(_HYPHEN)
+    pieces = word.split(HYPHEN)
     out: list[tuple[str, int]] = []
     for number, piece in enumerate(pieces):
         follows = pieces[number + 1] if number + 1 < len(pieces) else ""
-        out.append((piece + "-" if follows and _keeps_hyphen(piece, follows, known) else piece, start))
+        out.append((piece + "-" if follows and is_kept(piece, follows, known) else piece, start))
         start += len(piece) + 1
     return out
-
-
-def _keeps_hyphen(left: str, right: str, known: set[str]) -> bool:
-    head, tail = _TOKEN.findall(left.lower())[-1:], _TOKEN.findall(right.lower())[:1]
-    if not head or not tail:
-        return bool(left)
-    if head[0] + tail[0] in known:
-        return False
-    joined = f"{head[0]}-{tail[0]}"
-    return joined in known or "-" in head[0] or not right[0].islower() or any(char.isdigit() for char in head[0])
 
 
 def _rects(text_page: object, spans: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
