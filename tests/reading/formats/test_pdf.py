@@ -268,3 +268,97 @@ def test_a_page_with_thousands_of_annotations_ends() -> None:
     opened = open_pdf(Upload("a.pdf", noted(*[marked("Text", "1 1 9 9", "x")] * 3_000)), "pdf", Rules())
     assert len(comments(opened.page(1))) == 2_000
     assert [(loss.kind, loss.count) for loss in opened.losses] == [("annotation", 1_000)]
+
+
+def across(columns: list[list[str]], *, wide: int, top: int = 700, size: int = 10) -> str:
+    """Draw columns line by line across all of them."""
+    return " ".join(
+        papers.line(text, x=60 + number * wide, y=top - 13 * row, size=size)
+        for row in range(max(map(len, columns)))
+        for number, column in enumerate(columns)
+        if row < len(column)
+        for text in [column[row]]
+    )
+
+
+FIRST = [
+    "The society was founded by",
+    "eleven keepers of bees who",
+    "met in the room of an old-",
+    "er inn and agreed on a fee,",
+]
+FIRST += [
+    "which was paid in honey un-",
+    "til the war; it then had a",
+    "low reserve of wax and two",
+    "hundred members in towns.",
+]
+SECOND = [
+    "The first show was held in a",
+    "barn that was lent by a self-",
+    "made man of the next village",
+    "and drew visitors by train.",
+]
+SECOND += [
+    "A prize of one guinea went",
+    "to the widow for the clearest",
+    "heather honey, as the papers",
+    "of the county wrote in June.",
+]
+THIRD = [
+    "In later years the society",
+    "published a paper, of which",
+    "no copy is left; it is known",
+    "from letters only, which lie",
+]
+THIRD += [
+    "in the archive of the county",
+    "with the list of members and",
+    "a drawing of the badge that",
+    "nobody wears any more.",
+]
+
+
+@pytest.mark.parametrize("columns", [[FIRST, SECOND], [FIRST, SECOND, THIRD], [FIRST, SECOND[:6], THIRD[:7]]])
+def test_columns_that_are_drawn_across_are_read_one_after_the_other(columns: list[list[str]]) -> None:
+    wide = 500 // len(columns)
+    head = papers.line("Notes on the long history of the society of the keepers of bees in the county", y=730, size=13)
+    foot = papers.line("1 The letters of the society were kept in a barn, and they were found by chance", y=580, size=9)
+    foot += " " + papers.line("in the year after the war.", y=570, size=9)
+    page = page_of(papers.pdf([f"{head} {across(columns, wide=wide)} {foot}"]))
+    lines = [line for column in columns for line in column]
+    wanted = (
+        "\n".join(lines).replace("old-\ner", "older").replace("un-\ntil", "until").replace("self-\nmade", "self-made")
+    )
+    assert page.text.split("\n")[0].startswith("Notes on the long")
+    assert wanted in page.text
+    assert page.text.endswith("found by chance\nin the year after the war.")
+    words = Words.unpack(page.words)
+    start = page.text.index("hundred members")
+    [[left, top, *_]] = words.boxes_of(start, start + 7)
+    assert left == pytest.approx(60 * page.width / 612, abs=3)
+    assert top > words.boxes_of(page.text.index("The first"), page.text.index("The first") + 3)[0][1]
+
+
+NAMES = ["Keeper of the bees", "Member of the board", "County of the show", "Payer of the fee", "Owner of the inn"]
+MEANT = ["Whoever has a hive", "Somebody of the town", "Place of the barn", "Any of the members", "Who has an inn"]
+
+
+@each_of(
+    "columns",
+    [
+        [["Wax", "Honey", "Smoke", "Skep", "Comb", "Bees", "Inn", "Fee"], THIRD],
+        [[*NAMES, "Rent of a barn"], ["120.00 or 130.00"] * 6],
+        [NAMES * 2, MEANT * 2],
+    ],
+)
+def test_rows_of_a_table_are_not_torn(columns: list[list[str]]) -> None:
+    page = page_of(papers.pdf([across(columns, wide=200)]))
+    assert page.text.split("\n") == [" ".join(row) for row in zip(*columns, strict=True)]
+
+
+def test_columns_that_are_drawn_one_after_the_other_stay() -> None:
+    drawn = " ".join(across([[""] * 0] * number + [column], wide=180) for number, column in enumerate([FIRST, SECOND]))
+    text = page_of(papers.pdf([drawn])).text
+    assert text.index("hundred members in towns.") < text.index("The first show")
+    assert "older inn" in text

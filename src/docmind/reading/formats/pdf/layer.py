@@ -14,6 +14,7 @@ import numpy as np
 import pypdfium2.raw as pdfium
 
 from docmind.documents import Words
+from docmind.reading.formats.pdf.columns import column_order
 from docmind.reading.formats.pdf.hyphens import HYPHEN, is_kept, learn
 
 _WORD = re.compile(r"\S+")
@@ -59,7 +60,67 @@ def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
         pdfium.FPDFText_ClosePage(text_page)
     boxes = _boxes(rects @ matrix_of(page, width, height), owners, len(pieces))
     boxes = _clip(boxes, width, height)
+    order = _order(text, pieces, boxes)
+    if order is not None:
+        return _reordered(raw, text, pieces, boxes, order, known)
     return Layer(text, Words.of([(start, end) for start, end, _, _ in pieces], boxes))  # pyright: ignore[reportArgumentType]
+
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
+
+
+def _order(text: str, pieces: list[tuple[int, int, int, int]], boxes: np.ndarray) -> np.ndarray | None:
+    """Return the order of words in which columns are read one after the other; None where they have it."""
+    if not len(pieces) or _RIGHT_TO_LEFT.search(text):
+        return None
+    return column_order(boxes, lambda number: text[slice(*pieces[number][:2])])
+
+
+def _reordered(
+    raw: str,
+    text: str,
+    pieces: list[tuple[int, int, int, int]],
+    boxes: np.ndarray,
+    order: np.ndarray,
+    known: set[str],
+) -> Layer:
+    """Return the layer with its words in another order; a word that is divided at the end of a line is joined there."""
+    parts: list[str] = []
+    spans: list[tuple[int, int]] = []
+    place, before = 0, -2
+    for number in order.tolist():
+        start, end, at, _ = pieces[number]
+        word = text[start:end]
+        if before >= 0:
+            between = _between(raw, text, pieces, boxes, before, number)
+            if between == "\n" and len(parts[-1]) > 1 and parts[-1][-1] == "-" and parts[-1][-2].isalpha():
+                left = parts[-1][:-1]
+                if word[0].islower():
+                    between = ""
+                    if not is_kept(left, word, known):
+                        parts[-1], place = left, place - 1
+                        spans[-1] = (spans[-1][0], place)
+            parts.append(between)
+            place += len(between)
+        if raw[at + len(word) : at + len(word) + 1] == HYPHEN and not word.endswith("-"):
+            word += "-"  # it was taken for the end of a line that goes on in the other column
+        spans.append((place, place + len(word)))
+        parts.append(word)
+        place += len(word)
+        before = number
+    return Layer("".join(parts), Words.of(spans, boxes[order]))  # pyright: ignore[reportArgumentType]
+
+
+def _between(
+    raw: str, text: str, pieces: list[tuple[int, int, int, int]], boxes: np.ndarray, before: int, number: int
+) -> str:
+    """Return what stands between two words: nothing within a word, a space on a line, else the end of a line."""
+    start, end = pieces[before][1], pieces[number][0]
+    if number == before + 1 and not (start == end and HYPHEN in raw[pieces[before][2] : pieces[number][2]]):
+        return text[start:end]
+    top, bottom = boxes[number][1], boxes[number][1] + boxes[number][3]
+    middle = boxes[before][1] + boxes[before][3] / 2
+    return " " if top <= middle <= bottom and boxes[number][0] >= boxes[before][0] else "\n"
 
 
 def _raw_text(text_page: object) -> str:
