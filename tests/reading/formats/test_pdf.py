@@ -53,6 +53,8 @@ def test_what_goes_to_ocr() -> None:
         "scan": quality.needs_ocr("", 0, 1.0, 0.4, is_blank=False),
         "scan under a header line": quality.needs_ocr(header, 0.02, 1.0, 0.4, is_blank=False),
         "short scan under a header line": quality.needs_ocr(header, 0.02, 1.0, 0.09, is_blank=False),
+        "four lines under a header line": quality.needs_ocr(header, 0.03, 1.0, 0.03, is_blank=False),
+        "a blank scan under a header line": quality.needs_ocr(header, 0.03, 1.0, 0.008, is_blank=False),
         "prose": quality.needs_ocr(PROSE, 0.3, 0.0, 0.02, is_blank=False),
         "a slide on a picture": quality.needs_ocr(header, 0.3, 1.0, 0.5, is_blank=False),
         "a banner over a short notice": quality.needs_ocr(header * 5, 0.1, 0.53, 0.13, is_blank=False),
@@ -64,6 +66,7 @@ def test_what_goes_to_ocr() -> None:
         "scan",
         "scan under a header line",
         "short scan under a header line",
+        "four lines under a header line",
         "a figure with a page number",
         "garbage",
     ]

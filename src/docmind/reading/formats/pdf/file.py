@@ -23,12 +23,15 @@ from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.image import blank, encode, shrink
 from docmind.reading.formats.pdf.annotations import Annotations, annotations_of, with_notes
 from docmind.reading.formats.pdf.layer import matrix_of, read_layer
+from docmind.reading.formats.pdf.pictures import image_share, is_behind_picture
 from docmind.reading.formats.pdf.quality import FEW_WORDS, lines_share, needs_ocr, plausibility, unread_share
 from docmind.records.documents import Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 _POINTS_TO_300_DPI = 300 / 72
 _GLANCE = 400  # pixels that suffice to see marks
+_GLANCED_OBJECTS = 80  # of a page with many words: its picture is drawn first or last
+_ONE_PICTURE = 0.85  # of a page's area
 _MOST_OBJECTS = 8_388_607
 _OFFSET_DIGITS = 10  # of a table's entries, which are places and not numbers of objects
 
@@ -113,13 +116,14 @@ class PdfFile:
         layer = read_layer(page, width, height, self._known)
         image = _draw(page, width, height)
         picture = encode(image, self._rules)
-        lines, images, unread = 1.0, 0.0, 0.0
+        lines, images, unread = 1.0, image_share(page, *points, most=_GLANCED_OBJECTS), 0.0
         if len(layer.words) < FEW_WORDS:  # with more, these cost more than they tell
             lines = lines_share(layer.words.boxes, height)
-            images = _image_share(page, *points)
+            images = image_share(page, *points)
             small = shrink(image, _GLANCE).convert("L")
             unread = unread_share(np.asarray(small), layer.words.boxes * (small.width / width))
         wanted = needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank)
+        is_suspect = not wanted and bool(layer.text) and images > _ONE_PICTURE and is_behind_picture(page)
         blocks: list[PageBlock] = []
         if annotations.notes:
             layer, blocks = with_notes(layer, annotations.notes, matrix_of(page, width, height))
@@ -135,6 +139,7 @@ class PdfFile:
             text_source="layer" if layer.text else "none",
             confidence=round(plausibility(layer.text), 3),
             needs_ocr=wanted,
+            is_layer_suspect=is_suspect,
             blocks=pack(blocks),
         )
 
@@ -187,33 +192,6 @@ def _draw(page, width: int, height: int) -> Image.Image:
     finally:
         pdfium.FPDFBitmap_Destroy(bitmap)
     return Image.frombuffer("RGBX", (width, height), pixels, "raw", "RGBX", 0, 1)
-
-
-def _image_share(page, width: float, height: float) -> float:
-    """Return the share of the page under pictures, from their bounds.
-
-    Strips of a scan are added up.
-    """
-    covered = 0.0
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    for number in range(pdfium.FPDFPage_CountObjects(page)):
-        item = pdfium.FPDFPage_GetObject(page, number)
-        if not _is_picture(item) or not pdfium.FPDFPageObj_GetBounds(item, left, bottom, right, top):
-            continue
-        covered += abs(right.value - left.value) * abs(top.value - bottom.value)
-    return min(1.0, covered / (width * height))
-
-
-def _is_picture(item) -> bool:
-    """Return whether this is an image, or a form that holds one, as some scanners make them."""
-    kind = pdfium.FPDFPageObj_GetType(item)
-    if kind != pdfium.FPDF_PAGEOBJ_FORM:
-        return kind == pdfium.FPDF_PAGEOBJ_IMAGE
-    inner = range(min(50, pdfium.FPDFFormObj_CountObjects(item)))
-    return any(
-        pdfium.FPDFPageObj_GetType(pdfium.FPDFFormObj_GetObject(item, number)) == pdfium.FPDF_PAGEOBJ_IMAGE
-        for number in inner
-    )
 
 
 def _if_blank(data: bytes) -> type[ReadingError] | None:
