@@ -65,6 +65,15 @@ def pdf(pages: Sequence[str], *, rotate: int = 0, box: str = "", title: str = ""
     return out.getvalue()
 
 
+def scan(image: Image.Image, content: str, *, is_over: bool = True) -> bytes:
+    """Write a PDF of one page that is a picture, with a content stream drawn over or under it."""
+    out = io.BytesIO()
+    image.convert("RGB").save(out, "JPEG", quality=85)
+    data, (wide, high) = out.getvalue().hex() + ">", image.size
+    inline = f"q 612 0 0 792 0 0 cm BI /W {wide} /H {high} /CS /RGB /BPC 8 /F [/AHx /DCT] ID {data} EI Q"
+    return pdf([f"{inline} {content}" if is_over else f"{content} {inline}"])
+
+
 def line(text: str, x: float = 72, y: float = 700, size: int = 24) -> str:
     """Return a content stream that shows one line."""
     return f"BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET"

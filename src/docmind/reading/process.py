@@ -109,6 +109,7 @@ def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
         "text_source": page.text_source,
         "confidence": page.confidence,
         "needs_ocr": page.needs_ocr,
+        "is_layer_suspect": page.is_layer_suspect,
     }
     write_frame(
         outgoing,

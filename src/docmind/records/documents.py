@@ -99,6 +99,8 @@ class ParsedPage(PageText):
     image: bytes = field(repr=False)
     thumbnail: bytes = field(repr=False)
     needs_ocr: bool = False
+    is_layer_suspect: bool = False
+    """Whether `text` is to be compared with the picture: a layer that is not seen, on a page that is one picture."""
     marks: bytes = field(default=b"", repr=False)
     """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
     blocks: bytes = field(default=b"", repr=False)

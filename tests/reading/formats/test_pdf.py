@@ -12,11 +12,13 @@ import pytest
 from PIL import Image
 
 import papers
+from docmind.blocks import unpack
 from docmind.documents.words import Words
 from docmind.errors import CorruptFileError
-from docmind.reading.formats import Rules, pdf, sensible_title
-from docmind.reading.formats.pdf import _clean, _unswap, open_pdf
-from docmind.records.documents import Upload
+from docmind.reading.formats import Rules, sensible_title
+from docmind.reading.formats.pdf import open_pdf, quality
+from docmind.reading.formats.pdf.layer import _clean, _unswap
+from docmind.records.documents import ParsedPage, Upload
 from each import each_of
 
 PROSE = "The parties agree that this contract is governed by the laws of the State of New York. " * 3
@@ -34,34 +36,37 @@ PROSE = "The parties agree that this contract is governed by the laws of the Sta
     ],
 )
 def test_language_and_figures_are_plausible(text: str) -> None:
-    assert pdf.plausibility(text) > 0.9
+    assert quality.plausibility(text) > 0.9
 
 
 @pytest.mark.parametrize(
     "text", ['"7+%-', "\ue001\ue002\ue003 \ue004\ue005", "#$%& '()* +,-./ :;<=>", "bcdfg hjklm " * 40]
 )
 def test_garbage_is_not(text: str) -> None:
-    assert pdf.plausibility(text) < 0.5
+    assert quality.plausibility(text) < 0.5
 
 
 def test_what_goes_to_ocr() -> None:
     header = "Case 2:18-cv-12857 ECF No. 1 filed 09/13/18 Page 1 of 16"
     verdicts = {
-        "blank": pdf.needs_ocr("", 0, 0, 0, is_blank=True),
-        "scan": pdf.needs_ocr("", 0, 1.0, 0.4, is_blank=False),
-        "scan under a header line": pdf.needs_ocr(header, 0.02, 1.0, 0.4, is_blank=False),
-        "short scan under a header line": pdf.needs_ocr(header, 0.02, 1.0, 0.09, is_blank=False),
-        "prose": pdf.needs_ocr(PROSE, 0.3, 0.0, 0.02, is_blank=False),
-        "a slide on a picture": pdf.needs_ocr(header, 0.3, 1.0, 0.5, is_blank=False),
-        "a banner over a short notice": pdf.needs_ocr(header * 5, 0.1, 0.53, 0.13, is_blank=False),
-        "a page number": pdf.needs_ocr("vi", 0.01, 0.0, 0.0, is_blank=False),
-        "a figure with a page number": pdf.needs_ocr("17", 0.01, 0.3, 0.3, is_blank=False),
-        "garbage": pdf.needs_ocr('"7+%- (&$#!', 0.3, 0.0, 0.0, is_blank=False),
+        "blank": quality.needs_ocr("", 0, 0, 0, is_blank=True),
+        "scan": quality.needs_ocr("", 0, 1.0, 0.4, is_blank=False),
+        "scan under a header line": quality.needs_ocr(header, 0.02, 1.0, 0.4, is_blank=False),
+        "short scan under a header line": quality.needs_ocr(header, 0.02, 1.0, 0.09, is_blank=False),
+        "four lines under a header line": quality.needs_ocr(header, 0.03, 1.0, 0.03, is_blank=False),
+        "a blank scan under a header line": quality.needs_ocr(header, 0.03, 1.0, 0.008, is_blank=False),
+        "prose": quality.needs_ocr(PROSE, 0.3, 0.0, 0.02, is_blank=False),
+        "a slide on a picture": quality.needs_ocr(header, 0.3, 1.0, 0.5, is_blank=False),
+        "a banner over a short notice": quality.needs_ocr(header * 5, 0.1, 0.53, 0.13, is_blank=False),
+        "a page number": quality.needs_ocr("vi", 0.01, 0.0, 0.0, is_blank=False),
+        "a figure with a page number": quality.needs_ocr("17", 0.01, 0.3, 0.3, is_blank=False),
+        "garbage": quality.needs_ocr('"7+%- (&$#!', 0.3, 0.0, 0.0, is_blank=False),
     }
     assert [name for name, goes in verdicts.items() if goes] == [
         "scan",
         "scan under a header line",
         "short scan under a header line",
+        "four lines under a header line",
         "a figure with a page number",
         "garbage",
     ]
@@ -71,9 +76,9 @@ def test_shares_by_hand() -> None:
     grey = np.full((80, 80), 255, np.uint8)
     grey[:8, :8] = 0
     grey[40:48, 40:48] = 0
-    assert pdf.unread_share(grey, np.empty((0, 4))) == pytest.approx(2 / 100)
-    assert pdf.unread_share(grey, np.array([[0, 0, 8, 8]])) == pytest.approx(1 / 100)
-    assert pdf.lines_share(np.array([[0, 0, 50, 9], [60, 0, 10, 9]]), 100) == pytest.approx(0.1)
+    assert quality.unread_share(grey, np.empty((0, 4))) == pytest.approx(2 / 100)
+    assert quality.unread_share(grey, np.array([[0, 0, 8, 8]])) == pytest.approx(1 / 100)
+    assert quality.lines_share(np.array([[0, 0, 50, 9], [60, 0, 10, 9]]), 100) == pytest.approx(0.1)
 
 
 HYPHEN = "\ufffe"
@@ -123,6 +128,12 @@ def test_a_word_over_two_lines_is_one_word_with_two_boxes() -> None:
         (f"time-and{HYPHEN}materials", "time-and-materials"),
         (f"Anglo{HYPHEN}Saxon", "Anglo-Saxon"),
         (f"4D{HYPHEN}tensor", "4D-tensor"),
+        (f"low{HYPHEN}pressure self{HYPHEN}cleaning", "low-pressure self-cleaning"),
+        (f"two{HYPHEN}stage all{HYPHEN}weather cloud{HYPHEN}based", "two-stage all-weather cloud-based"),
+        (f"high{HYPHEN}light four{HYPHEN}teen inter{HYPHEN}related", "highlight fourteen interrelated"),
+        (f"vendor{HYPHEN}focused the vendor focused", "vendor-focused the vendor focused"),
+        (f"frame{HYPHEN}works other{HYPHEN}wise", "frameworks otherwise"),
+        (f"vendor{HYPHEN}focused the vendor", "vendorfocused the vendor"),
         ("a\x00b \x01 c\x02", "ab c"),
         ("one\r\ntwo  three", "one\ntwo three"),
         ("e\u0301t\u00e9 o\ufb03ce", "été office"),
@@ -180,3 +191,177 @@ def test_a_very_large_page_is_drawn_within_limits() -> None:
     page = page_of(papers.pdf([papers.line("x")]).replace(b"[0 0 612 792]", b"[0 0 14000 99]"))
     assert page.width == 1_600
     assert page.height >= 1
+
+
+def marked(kind: str, rect: str, said: str = "", more: str = "") -> str:
+    contents = f"/Contents ({said})" if said else ""
+    return f"<< /Type /Annot /Subtype /{kind} /Rect [{rect}] {contents} {more} >>"
+
+
+def noted(*annotations: str, page: str = "", rotate: int = 0) -> bytes:
+    content = page or papers.line("the boathouse key hangs by the door", size=12)
+    return papers.pdf([content], box=f"/Annots [{' '.join(annotations)}]", rotate=rotate)
+
+
+def comments(page: ParsedPage) -> list[str]:
+    return [page.text[one.start : one.end] for one in unpack(page.blocks, len(page.text)) if one.kind == "comment"]
+
+
+def test_what_people_wrote_onto_a_page_is_read() -> None:
+    under = "/QuadPoints [90 712 182 712 90 698 182 698]"
+    page = page_of(
+        noted(
+            marked("Text", "300 700 320 720", "Ask Ines first", "/T (Bo)"),
+            marked("FreeText", "70 560 330 590", "shelf 9F"),
+            marked("Highlight", "90 698 182 712", "the new one?", f"/T (Ana) {under}"),
+            marked("Highlight", "90 698 182 712", "", under),
+            marked("Highlight", "90 698 182 712", "boathouse key", under),
+            marked("Stamp", "70 500 160 540", "", "/Name /Approved"),
+            marked("Popup", "70 500 160 540", "Ask Ines first"),
+            marked("Text", "300 700 320 720", "Accepted set by Bo", "/State (Accepted) /StateModel (Review)"),
+            marked("Link", "70 500 160 540", "a link"),
+        )
+    )
+    said = ["Comment by Bo: Ask Ines first", "shelf 9F", "Comment by Ana on “boathouse key”: the new one?", "Approved"]
+    assert page.text.split("\n") == ["the boathouse key hangs by the door", *said]
+    assert comments(page) == said
+
+
+@pytest.mark.parametrize("rotate", [0, 90])
+def test_the_words_of_a_comment_stand_where_it_is(rotate: int) -> None:
+    page = page_of(noted(marked("FreeText", "306 396 459 594", "shelf 9F"), rotate=rotate))
+    start = page.text.index("shelf")
+    boxes = Words.unpack(page.words).boxes_of(start, start + 8)
+    across, down = (0.5, 0.25) if rotate == 0 else (0.5, 0.5)
+    wide, high = (0.25, 0.25)
+    wanted = [across * page.width, down * page.height, wide * page.width, high * page.height]
+    assert {tuple(box) for box in np.rint(boxes).tolist()} == {tuple(np.rint(wanted).tolist())}
+
+
+def test_annotations_that_are_not_read_are_counted() -> None:
+    opened = open_pdf(
+        Upload(
+            "a.pdf",
+            noted(
+                marked("Ink", "70 500 160 540", more="/InkList [[70 500 160 540]]"),
+                marked("Text", "70 500 160 540", "not shown", "/F 2"),
+                marked("FileAttachment", "70 500 160 540", "the plan"),
+                marked("Sound", "70 500 160 540"),
+                marked("Highlight", "70 500 160 540"),
+            ),
+        ),
+        "pdf",
+        Rules(),
+    )
+    assert "the plan" in opened.page(1).text
+    assert "not shown" not in opened.page(1).text
+    assert {(loss.kind, loss.place) for loss in opened.losses} == {
+        ("annotation", "page 1"),
+        ("embedded_object", "page 1"),
+        ("media", "page 1"),
+    }
+
+
+def test_files_within_a_pdf_are_counted() -> None:
+    opened = open_pdf(Upload("a.pdf", papers.devset("bad/attachment.pdf")), "pdf", Rules())
+    assert [loss.kind for loss in opened.losses] == ["embedded_object"]
+
+
+def test_a_page_with_thousands_of_annotations_ends() -> None:
+    opened = open_pdf(Upload("a.pdf", noted(*[marked("Text", "1 1 9 9", "x")] * 3_000)), "pdf", Rules())
+    assert len(comments(opened.page(1))) == 2_000
+    assert [(loss.kind, loss.count) for loss in opened.losses] == [("annotation", 1_000)]
+
+
+def across(columns: list[list[str]], *, wide: int, top: int = 700, size: int = 10) -> str:
+    """Draw columns line by line across all of them."""
+    return " ".join(
+        papers.line(text, x=60 + number * wide, y=top - 13 * row, size=size)
+        for row in range(max(map(len, columns)))
+        for number, column in enumerate(columns)
+        if row < len(column)
+        for text in [column[row]]
+    )
+
+
+FIRST = [
+    "The society was founded by",
+    "eleven keepers of bees who",
+    "met in the room of an old-",
+    "er inn and agreed on a fee,",
+]
+FIRST += [
+    "which was paid in honey un-",
+    "til the war; it then had a",
+    "low reserve of wax and two",
+    "hundred members in towns.",
+]
+SECOND = [
+    "The first show was held in a",
+    "barn that was lent by a self-",
+    "made man of the next village",
+    "and drew visitors by train.",
+]
+SECOND += [
+    "A prize of one guinea went",
+    "to the widow for the clearest",
+    "heather honey, as the papers",
+    "of the county wrote in June.",
+]
+THIRD = [
+    "In later years the society",
+    "published a paper, of which",
+    "no copy is left; it is known",
+    "from letters only, which lie",
+]
+THIRD += [
+    "in the archive of the county",
+    "with the list of members and",
+    "a drawing of the badge that",
+    "nobody wears any more.",
+]
+
+
+@pytest.mark.parametrize("columns", [[FIRST, SECOND], [FIRST, SECOND, THIRD], [FIRST, SECOND[:6], THIRD[:7]]])
+def test_columns_that_are_drawn_across_are_read_one_after_the_other(columns: list[list[str]]) -> None:
+    wide = 500 // len(columns)
+    head = papers.line("Notes on the long history of the society of the keepers of bees in the county", y=730, size=13)
+    foot = papers.line("1 The letters of the society were kept in a barn, and they were found by chance", y=580, size=9)
+    foot += " " + papers.line("in the year after the war.", y=570, size=9)
+    page = page_of(papers.pdf([f"{head} {across(columns, wide=wide)} {foot}"]))
+    lines = [line for column in columns for line in column]
+    wanted = (
+        "\n".join(lines).replace("old-\ner", "older").replace("un-\ntil", "until").replace("self-\nmade", "self-made")
+    )
+    assert page.text.split("\n")[0].startswith("Notes on the long")
+    assert wanted in page.text
+    assert page.text.endswith("found by chance\nin the year after the war.")
+    words = Words.unpack(page.words)
+    start = page.text.index("hundred members")
+    [[left, top, *_]] = words.boxes_of(start, start + 7)
+    assert left == pytest.approx(60 * page.width / 612, abs=3)
+    assert top > words.boxes_of(page.text.index("The first"), page.text.index("The first") + 3)[0][1]
+
+
+NAMES = ["Keeper of the bees", "Member of the board", "County of the show", "Payer of the fee", "Owner of the inn"]
+MEANT = ["Whoever has a hive", "Somebody of the town", "Place of the barn", "Any of the members", "Who has an inn"]
+
+
+@each_of(
+    "columns",
+    [
+        [["Wax", "Honey", "Smoke", "Skep", "Comb", "Bees", "Inn", "Fee"], THIRD],
+        [[*NAMES, "Rent of a barn"], ["120.00 or 130.00"] * 6],
+        [NAMES * 2, MEANT * 2],
+    ],
+)
+def test_rows_of_a_table_are_not_torn(columns: list[list[str]]) -> None:
+    page = page_of(papers.pdf([across(columns, wide=200)]))
+    assert page.text.split("\n") == [" ".join(row) for row in zip(*columns, strict=True)]
+
+
+def test_columns_that_are_drawn_one_after_the_other_stay() -> None:
+    drawn = " ".join(across([[""] * 0] * number + [column], wide=180) for number, column in enumerate([FIRST, SECOND]))
+    text = page_of(papers.pdf([drawn])).text
+    assert text.index("hundred members in towns.") < text.index("The first show")
+    assert "older inn" in text

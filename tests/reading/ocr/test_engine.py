@@ -7,10 +7,12 @@ Words on a picture: read whatever the picture is, and the telling ones picked.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,13 +20,16 @@ from PIL import Image
 
 import papers
 from conftest import require
+from docmind.blocks import PageBlock, pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.errors import CancelledError, ReaderFailedError, VaultError
 from docmind.reading.ocr.engine import Ocr, OcrPage, OcrPass, PictureText, telling, turn_of
+from docmind.reading.ocr.rapidocr import spaced
 from docmind.reading.reader import Reader
 from docmind.records.documents import ParsedPage, Upload
-from papers import print_of
+from each import each_of
+from papers import line, print_of, scan
 from sheets import jpeg, png
 
 
@@ -91,12 +96,114 @@ def test_a_poor_layer_is_better_than_nothing_read() -> None:
     assert (done.text, done.text_source) == ("A header line", "none")
 
 
+def test_comments_of_the_file_stay_behind_what_was_read() -> None:
+    layer = "poor\nComment: ask Ines"
+    words = Words.of([(0, 4), (5, 13), (14, 17), (18, 22)], [(0, 0, 1, 1)] + [(5, 5, 2, 2)] * 3)
+    blocks = pack([PageBlock("row", 0, 4), PageBlock("comment", 5, 22)])
+    [done], _ = through([replace(page(2, text=layer), words=words.pack(), blocks=blocks)])
+    assert done.text == "read 2\nComment: ask Ines"
+    assert [(one.kind, done.text[one.start : one.end]) for one in unpack(done.blocks, len(done.text))] == [
+        ("comment", "Comment: ask Ines")
+    ]
+    assert [list(box) for box in Words.unpack(done.words).boxes_of(7, 24)] == [[5, 5, 2, 2]] * 3
+
+
+class Sight:
+    """Sees the given text on every picture, and counts whole pages."""
+
+    engine = "rapidocr"
+
+    def __init__(self, text: str) -> None:
+        self.text, self.pages = text, 0
+
+    def recognise_strips(self, image: bytes, strips: Any) -> OcrPage:
+        assert all(wide > 0 and high > 0 for *_, wide, high in strips)
+        return OcrPage(self.text, b"", 0.95)
+
+    def recognise(self, image: bytes, language: str = "") -> OcrPage:
+        self.pages += 1
+        return OcrPage(self.text, b"", 0.95)
+
+
+def layered(text: str) -> ParsedPage:
+    """Return a page with a text layer, each word 20 pixels wide, that is to be compared with its picture."""
+    spans, boxes = [], []
+    for found in re.finditer(r"\S+", text):
+        row = text.count("\n", 0, found.start())
+        spans.append(found.span())
+        boxes.append((20 * (found.start() % 40), 100 * row, 19, 10))
+    suspect = replace(page(2, needs_ocr=False, text=text), words=Words.of(spans, boxes).pack())
+    return replace(suspect, is_layer_suspect=True, text_source="layer")
+
+
+ON_PICTURE = "The weir was built in 1894\nIts gates are raised by hand by two men of the village"
+
+
+@each_of(
+    "layer, wanted, pages",
+    [
+        (ON_PICTURE, "layer", 0),
+        ("The vveir was bui1t in 1894\nIts gates are raised by hand by two men of the village", "layer", 0),
+        ("uce leuv u!! bl1el ic rne\nb! ,h' rue~ler; ~sp:e|v1 ewo nam so vha yillege", "ocr", 1),
+        ("There being no other matter the meeting\nThose present thanked the chair for the work", "ocr", 1),
+        ("Плотина построена братьями\nЕё ворота поднимают вручную двое", "layer", 0),
+    ],
+)
+def test_a_layer_is_believed_where_it_agrees_with_the_picture(layer: str, wanted: str, pages: int) -> None:
+    sight = Sight(ON_PICTURE)
+    with OcrPass(sight, 1, lambda: None) as ocr:  # type: ignore[arg-type]
+        [done] = list(ocr.through([layered(layer)]))
+    assert (done.text_source, done.text, sight.pages) == (wanted, ON_PICTURE if wanted == "ocr" else layer, pages)
+
+
+def test_a_layer_is_better_than_little_that_was_read_from_its_picture() -> None:
+    with OcrPass(Sight("mmmm"), 1, lambda: None) as ocr:  # type: ignore[arg-type]
+        [done] = list(ocr.through([layered(ON_PICTURE)]))
+    assert done.text == ON_PICTURE
+
+
+@each_of(
+    "seen, text",
+    [
+        ("It now stands14metres further", "It now stands 14 metres further"),
+        ("14metres.", "14 metres."),
+        ("a1b2 sha256sum 4th abc123 x86 B12abcd", "a1b2 sha256sum 4th abc123 x86 B12abcd"),
+    ],
+)
+def test_numbers_between_words(seen: str, text: str) -> None:
+    assert spaced(seen) == text
+
+
 def test_a_stop_is_heard_while_the_engine_works() -> None:
     def stop() -> None:
         raise CancelledError("Stopped.")
 
     with pytest.raises(CancelledError), OcrPass(Engine(), 1, stop) as ocr:  # type: ignore[arg-type]
         list(ocr.through([page(1), page(3)]))
+
+
+@pytest.mark.parametrize(
+    ("layer", "is_over", "wanted"),
+    [
+        ("3 Tr", True, "ocr"),  # invisible
+        ("", False, "ocr"),  # under the picture
+        ("", True, "layer"),  # seen on its background
+    ],
+)
+def test_a_layer_of_another_document(layer: str, is_over: bool, wanted: str) -> None:
+    image = print_of(["Boats longer than twelve", "metres pay a berth fee", "of 48 crowns"], (900, 1_160))
+    rows = ["The minutes of the meeting were read", "Those present thanked the chair", "The meeting was then closed"]
+    rows += ["and the members of the board went home"] * 6
+    said = " ".join(line(row, y=740 - 40 * number, size=30) for number, row in enumerate(rows))
+    settings = ReadingSettings(workers=1)
+    ocr = Ocr(settings)
+    require(bool(ocr.engine), "no OCR engine")
+    data = scan(image, f"q {layer} {said} Q", is_over=is_over)
+    with Reader(settings) as reader, reader.read(Upload("a.pdf", data)) as reading, OcrPass(ocr, 1, list) as reads:
+        [done] = list(reads.through(reading))
+    ocr.close()
+    assert done.text_source == wanted
+    assert ("48 crowns" in done.text) == (wanted == "ocr")
 
 
 LINES = ["Internal rules of the harbour office", "Boats longer than twelve metres pay", "a berth fee of 48 crowns"]

@@ -16,16 +16,20 @@ import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from docmind.blocks import pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents import Words, language_of, with_ordinals
 from docmind.errors import DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
+from docmind.reading.ocr.doubt import AGREEING, Probe, Strip, agreement, is_better, probe_of
 from docmind.records.documents import Capability, ParsedPage
 from docmind.records.search import Quad
 from docmind.runtime import Client, Limits
@@ -76,6 +80,10 @@ class Ocr:
         Raises `ReaderFailedError` where there is no engine or the engine failed: the page stays without text.
         """
         return self._read(image, {"language": language})
+
+    def recognise_strips(self, image: bytes, strips: Sequence[Strip]) -> OcrPage:
+        """Read parts of one encoded page image, x, y, w, h in its pixels; the boxes of the words mean nothing."""
+        return self._read(image, {"language": "", "strips": [list(strip) for strip in strips]})
 
     def recognise_picture(self, picture: bytes, turn: float = 0.0) -> OcrPage:
         """Read an untrusted picture of any kind, turned clockwise by `turn` degrees.
@@ -158,7 +166,7 @@ def _has_tesseract() -> bool:
     return shutil.which("tesseract") is not None
 
 
-_Waiting = tuple[ParsedPage, Future[OcrPage] | None]
+_Waiting = tuple[ParsedPage, Future[OcrPage | None] | None]
 
 
 class OcrPass:
@@ -183,15 +191,31 @@ class OcrPass:
     def through(self, pages: Iterable[ParsedPage]) -> Iterator[ParsedPage]:
         """Yield the pages in order.
 
-        Those without a usable text layer get the OCR text, or stay as they were.
+        Those without a usable text layer get the OCR text, or stay as they were. So do those whose layer does not agree
+        with their picture.
         """
         waiting: deque[_Waiting] = deque()
         for page in pages:
-            waiting.append((page, self._pool.submit(self._ocr.recognise, page.image) if page.needs_ocr else None))
+            waiting.append((page, self._begun(page)))
             while waiting and (waiting[0][1] is None or len(waiting) > self._ahead):
                 yield self._settled(*waiting.popleft())
         while waiting:
             yield self._settled(*waiting.popleft())
+
+    def _begun(self, page: ParsedPage) -> Future[OcrPage | None] | None:
+        if page.needs_ocr:
+            return self._pool.submit(self._ocr.recognise, page.image)
+        if page.is_layer_suspect and self._ocr.engine and (probe := probe_of(page)) is not None:
+            return self._pool.submit(self._instead, page, probe)
+        return None
+
+    def _instead(self, page: ParsedPage, probe: Probe) -> OcrPage | None:
+        """Return what the picture of a page says where its layer does not say the same."""
+        strips = self._ocr.recognise_strips(page.image, probe.strips)
+        if agreement(probe.text, strips.text) >= AGREEING:
+            return None
+        seen = self._ocr.recognise(page.image)
+        return seen if is_better(page.text, seen.text, seen.confidence) else None
 
     def told(self) -> str:
         """Return one sentence on pages that could not be read; empty where all could."""
@@ -205,7 +229,7 @@ class OcrPass:
         )
         return told.format(n=count, reason=reason)
 
-    def _settled(self, page: ParsedPage, reading: Future[OcrPage] | None) -> ParsedPage:
+    def _settled(self, page: ParsedPage, reading: Future[OcrPage | None] | None) -> ParsedPage:
         if reading is None:
             return page
         while not reading.done():
@@ -216,10 +240,33 @@ class OcrPass:
         except ReadingError as error:
             self.unread[str(error)] = self.unread.get(str(error), 0) + 1
             return page
-        if not seen.text.strip() and page.text.strip():
+        if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
         text = with_ordinals(seen.text, language_of(seen.text))
-        return replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence)
+        read = replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"")
+        return _with_comments(read, page) if page.blocks else read
+
+
+def _with_comments(read: ParsedPage, page: ParsedPage) -> ParsedPage:
+    """Return the page as OCR read it, with the comments of its file at the end: they are not on the picture."""
+    seen, own = Words.unpack(read.words), Words.unpack(page.words)
+    sure = np.ones(len(seen)) if seen.certainties is None else seen.certainties
+    text, blocks = read.text, []
+    for block in unpack(page.blocks, len(page.text)):
+        if block.kind != "comment":
+            continue
+        text += "\n" if text else ""
+        moved = len(text) - block.start
+        inside = (own.starts >= block.start) & (own.ends <= block.end)
+        seen = Words(
+            np.concatenate([seen.starts, own.starts[inside] + moved]),
+            np.concatenate([seen.ends, own.ends[inside] + moved]),
+            np.concatenate([seen.boxes, own.boxes[inside]]),
+        )
+        sure = np.concatenate([sure, np.ones(int(inside.sum()))])
+        text += page.text[block.start : block.end]
+        blocks.append(replace(block, start=block.start + moved, end=block.end + moved))
+    return replace(read, text=text, words=replace(seen, certainties=sure).pack(), blocks=pack(blocks))
 
 
 WORDS = 120

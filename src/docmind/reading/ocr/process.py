@@ -2,13 +2,15 @@
 
 Models are loaded once. The text of a rotated page is put in order while it is upright; its boxes are mapped back.
 
-in   {engine, languages, language} + a page image; or {..., picture: rules, turn} + a picture from anywhere
+in   {engine, languages, language} + a page image; or {..., strips: boxes} + a page image of which only strips are read;
+     or {..., picture: rules, turn} + a picture from anywhere
 out  {confidence} + text, words; or {error, message}
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, BinaryIO, Protocol
 
@@ -53,6 +55,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         if name not in engines:
             engines[name] = _load(name, header["languages"])
         image = _picture(blobs[0], header) if "picture" in header else Image.open(io.BytesIO(blobs[0]))
+        if "strips" in header:
+            image = strips_of(image.convert("RGB"), header["strips"])
         text, words, confidence = recognise(engines[name], image.convert("RGB"), header["language"])
         return {"confidence": confidence}, [text.encode("utf-8", "replace"), words.pack()]
 
@@ -67,6 +71,19 @@ def recognise(engine: Engine, image: Image.Image, language: str) -> tuple[str, W
     low = np.clip(boxes[:, :2], 0, image.size)
     high = np.clip(boxes[:, :2] + boxes[:, 2:], 0, image.size)
     return text, replace(words, boxes=np.hstack([low, high - low])), round(float(confidence), 4)
+
+
+def strips_of(image: Image.Image, boxes: Sequence[Sequence[float]]) -> Image.Image:
+    """Return parts of an image one below the other on white; `boxes` as x, y, w, h in its pixels."""
+    parts = [image.crop((int(x), int(y), int(x + w) + 1, int(y + h) + 1)) for x, y, w, h in boxes]
+    edge = 20
+    size = max(part.width for part in parts) + 2 * edge, sum(part.height + edge for part in parts) + edge
+    out = Image.new("RGB", size, "white")
+    top = edge
+    for part in parts:
+        out.paste(part, (edge, top))
+        top += part.height + edge
+    return out
 
 
 def _picture(data: bytes, header: dict[str, Any]) -> Image.Image:

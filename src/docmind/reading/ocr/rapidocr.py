@@ -6,6 +6,7 @@ upside-down pages ourselves.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,11 +65,21 @@ class Rapid:
             return []
         # Where one line gives no word positions, the library gives none for the whole page.
         words = result.word_results if len(result.word_results) == len(result.txts) else [()] * len(result.txts)
-        return [
-            Spot(text.strip(), tuple((float(x), float(y)) for x, y in box), float(score), _words(text.split(), pieces))
-            for text, box, score, pieces in zip(result.txts, result.boxes, result.scores, words, strict=True)
-            if text.strip()
-        ]
+        out = []
+        for seen, box, score, pieces in zip(result.txts, result.boxes, result.scores, words, strict=True):
+            text = spaced(seen.strip())
+            if text:
+                corners = tuple((float(x), float(y)) for x, y in box)
+                out.append(Spot(text, corners, float(score), _words(text.split(), pieces)))
+        return out
+
+
+_NUMBER_WITHIN = re.compile(r"(?<!\S)([a-z]{3,})?(\d{1,4})([a-z]{4,})(?=[.,;:]?(?!\S))")
+
+
+def spaced(text: str) -> str:
+    """Set spaces around a number between two words of small letters: the engine loses narrow ones."""
+    return _NUMBER_WITHIN.sub(lambda found: " ".join(filter(None, found.groups())), text)
 
 
 def _lies(spots: list[Spot]) -> bool:

@@ -1,0 +1,260 @@
+"""The text layer of a page: its text, and its words with their boxes.
+
+Single character boxes cost 6 ms a page in ctypes; PDFium joins the boxes of a whole word by itself, at 1.2 ms.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import unicodedata
+from dataclasses import dataclass
+
+import numpy as np
+import pypdfium2.raw as pdfium
+
+from docmind.documents import Words
+from docmind.reading.formats.pdf.columns import column_order
+from docmind.reading.formats.pdf.hyphens import HYPHEN, is_kept, learn
+
+_WORD = re.compile(r"\S+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200c\u200d\u2060\ufeff\ud800-\udfff\uffff]")
+# Only ligatures and Arabic presentation forms are replaced by letters: full NFKC would turn m² into m2.
+_LOOKS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
+_FINE = 64  # device units a pixel, since PDFium converts to whole device units
+
+
+def _native(name: str, result: type, *arguments: type):
+    """Return a PDFium function that takes addresses as numbers: making pointer objects costs more than the call."""
+    address = ctypes.cast(getattr(pdfium, name), ctypes.c_void_p).value
+    assert address is not None
+    return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+
+_count_rects = _native("FPDFText_CountRects", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+_get_rect = _native("FPDFText_GetRect", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Text and words of a page; boxes in pixels of a page image of the requested size."""
+
+    text: str
+    words: Words
+
+
+def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
+    """Return the text layer of a loaded page.
+
+    `known` holds the words of this document so far and grows: it decides whether a hyphen at a line's end stays.
+    """
+    text_page = pdfium.FPDFText_LoadPage(page)
+    if not text_page:
+        return Layer("", Words.of([], []))
+    try:
+        raw = _raw_text(text_page)
+        pieces, text = _clean(raw, known)
+        index = _char_index(text_page, raw)
+        rects, owners = _rects(text_page, [(index(start), index(end)) for _, _, start, end in pieces])
+    finally:
+        pdfium.FPDFText_ClosePage(text_page)
+    boxes = _boxes(rects @ matrix_of(page, width, height), owners, len(pieces))
+    boxes = _clip(boxes, width, height)
+    order = _order(text, pieces, boxes)
+    if order is not None:
+        return _reordered(raw, text, pieces, boxes, order, known)
+    return Layer(text, Words.of([(start, end) for start, end, _, _ in pieces], boxes))  # pyright: ignore[reportArgumentType]
+
+
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
+
+
+def _order(text: str, pieces: list[tuple[int, int, int, int]], boxes: np.ndarray) -> np.ndarray | None:
+    """Return the order of words in which columns are read one after the other; None where they have it."""
+    if not len(pieces) or _RIGHT_TO_LEFT.search(text):
+        return None
+    return column_order(boxes, lambda number: text[slice(*pieces[number][:2])])
+
+
+def _reordered(
+    raw: str,
+    text: str,
+    pieces: list[tuple[int, int, int, int]],
+    boxes: np.ndarray,
+    order: np.ndarray,
+    known: set[str],
+) -> Layer:
+    """Return the layer with its words in another order; a word that is divided at the end of a line is joined there."""
+    parts: list[str] = []
+    spans: list[tuple[int, int]] = []
+    place, before = 0, -2
+    for number in order.tolist():
+        start, end, at, _ = pieces[number]
+        word = text[start:end]
+        if before >= 0:
+            between = _between(raw, text, pieces, boxes, before, number)
+            if between == "\n" and len(parts[-1]) > 1 and parts[-1][-1] == "-" and parts[-1][-2].isalpha():
+                left = parts[-1][:-1]
+                if word[0].islower():
+                    between = ""
+                    if not is_kept(left, word, known):
+                        parts[-1], place = left, place - 1
+                        spans[-1] = (spans[-1][0], place)
+            parts.append(between)
+            place += len(between)
+        if raw[at + len(word) : at + len(word) + 1] == HYPHEN and not word.endswith("-"):
+            word += "-"  # it was taken for the end of a line that goes on in the other column
+        spans.append((place, place + len(word)))
+        parts.append(word)
+        place += len(word)
+        before = number
+    return Layer("".join(parts), Words.of(spans, boxes[order]))  # pyright: ignore[reportArgumentType]
+
+
+def _between(
+    raw: str, text: str, pieces: list[tuple[int, int, int, int]], boxes: np.ndarray, before: int, number: int
+) -> str:
+    """Return what stands between two words: nothing within a word, a space on a line, else the end of a line."""
+    start, end = pieces[before][1], pieces[number][0]
+    if number == before + 1 and not (start == end and HYPHEN in raw[pieces[before][2] : pieces[number][2]]):
+        return text[start:end]
+    top, bottom = boxes[number][1], boxes[number][1] + boxes[number][3]
+    middle = boxes[before][1] + boxes[before][3] / 2
+    return " " if top <= middle <= bottom and boxes[number][0] >= boxes[before][0] else "\n"
+
+
+def _raw_text(text_page: object) -> str:
+    count = pdfium.FPDFText_CountChars(text_page)
+    if count <= 0:
+        return ""
+    buffer = (ctypes.c_ushort * (2 * count + 2))()
+    written = pdfium.FPDFText_GetText(text_page, 0, count, buffer)
+    return _unswap(bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "replace"))
+
+
+def _unswap(text: str) -> str:
+    """Undo swapped bytes of characters, which some producers write into their character map."""
+    # Ordinary text is recognized at its first letter; one or two characters are not enough to decide.
+    if len(text) < 4 or any(
+        ord(char) & 0xFF or not 0x20 <= ord(char) >> 8 < 0x7F for char in text if not char.isspace()
+    ):
+        return text
+    return "".join(char if char.isspace() else chr(ord(char) >> 8) for char in text)
+
+
+def _char_index(text_page: object, raw: str):
+    """Return a map from places in the text to PDFium's character numbers, which differ where characters are missing."""
+    if len(raw) == pdfium.FPDFText_CountChars(text_page):
+        return lambda place: place
+    return lambda place: (
+        pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, place)
+        if place < len(raw)
+        else pdfium.FPDFText_CountChars(text_page)
+    )
+
+
+def _clean(raw: str, known: set[str]) -> tuple[list[tuple[int, int, int, int]], str]:
+    """Return words as (start, end) in the clean text and (start, end) in the raw one, and the clean text.
+
+    A word broken over two lines becomes one word of the text in two pieces, each with its own box.
+    """
+    learn(raw, known)
+    pieces: list[tuple[int, int, int, int]] = []
+    parts: list[str] = []
+    place = last = 0
+    for match in _WORD.finditer(raw):
+        start, end = match.span()
+        word = match.group()
+        if word.isascii() and word.isprintable():  # nearly all of them
+            fresh = ((word, start),)
+        else:
+            fresh = [(shown, at) for piece, at in _unbreak(word, start, known) if (shown := letters(piece))]
+            if not fresh:
+                continue
+        if parts:
+            parts.append("\n" if raw.find("\n", last, start) >= 0 else " ")
+            place += 1
+        last = end
+        for shown, at in fresh:
+            parts.append(shown)
+            pieces.append((place, place + len(shown), at, min(end, at + len(shown)) if len(fresh) > 1 else end))
+            place += len(shown)
+    return pieces, "".join(parts)
+
+
+def letters(piece: str) -> str:
+    """Return a word without invisible characters, its accents composed and its ligatures as letters."""
+    piece = _LOOKS.sub(lambda look: unicodedata.normalize("NFKC", look.group()), _CONTROL.sub("", piece))
+    # A spacing form may bring its own space along; within a word there is none.
+    return "".join(unicodedata.normalize("NFC", piece).split())
+
+
+def _unbreak(word: str, start: int, known: set[str]) -> list[tuple[str, int]]:
+    """Split a word at line ends.
+
+    Returns each piece with its place in the raw text, keeping hyphens that belong.
+    """
+    pieces = word.split(HYPHEN)
+    out: list[tuple[str, int]] = []
+    for number, piece in enumerate(pieces):
+        follows = pieces[number + 1] if number + 1 < len(pieces) else ""
+        out.append((piece + "-" if follows and is_kept(piece, follows, known) else piece, start))
+        start += len(piece) + 1
+    return out
+
+
+def _rects(text_page: object, spans: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return corners of all rectangles of words as (2n, 3) with a 1 for the matrix, and each rectangle's word."""
+    handle = ctypes.cast(text_page, ctypes.c_void_p).value  # pyright: ignore[reportArgumentType]
+    size = 4 * sum(max(1, end - start) for start, end in spans) + 4
+    table = np.zeros(size, dtype=np.float64)
+    place, bytes_each = table.ctypes.data, 32
+    counts = np.zeros(len(spans), dtype=np.int64)
+    room = size // 4
+    for number, (start, end) in enumerate(spans):
+        found = _count_rects(handle, start, end - start) if end > start else 0
+        if found > room:
+            found = room
+        for each in range(found):
+            # PDFium's order is left, top, right, bottom.
+            _get_rect(handle, each, place, place + 8, place + 16, place + 24)
+            place += bytes_each
+        room -= found
+        counts[number] = found
+    rects = table[: 4 * int(counts.sum())].reshape(-1, 2)
+    return np.column_stack([rects, np.ones(len(rects))]), np.repeat(np.arange(len(spans)), counts)
+
+
+def matrix_of(page: object, width: int, height: int) -> np.ndarray:
+    """Return the matrix (3, 2) from page space to pixels, from PDFium: it knows rotation, crop box and user unit."""
+    x, y = ctypes.c_int(), ctypes.c_int()
+    points = []
+    for at in ((0.0, 0.0), (1000.0, 0.0), (0.0, 1000.0)):
+        pdfium.FPDF_PageToDevice(page, 0, 0, width * _FINE, height * _FINE, 0, *at, x, y)
+        points.append((x.value / _FINE, y.value / _FINE))
+    origin, right, up = np.asarray(points)
+    return np.stack([(right - origin) / 1000.0, (up - origin) / 1000.0, origin])
+
+
+def _boxes(corners: np.ndarray, owners: np.ndarray, count: int) -> np.ndarray:
+    """Return one x, y, w, h per word around all its rectangles.
+
+    A word without any has an empty box.
+    """
+    boxes = np.zeros((count, 4))
+    if not len(owners):
+        return boxes
+    pairs = corners.reshape(-1, 2, 2)
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    low = np.minimum.reduceat(pairs.min(axis=1), first)
+    high = np.maximum.reduceat(pairs.max(axis=1), first)
+    boxes[owners[first]] = np.hstack([low, high - low])
+    return boxes
+
+
+def _clip(boxes: np.ndarray, width: int, height: int) -> np.ndarray:
+    """Clip boxes to the image: text outside the crop box has no place on it."""
+    edge = np.array([width, height], dtype=np.float64)
+    low = np.clip(boxes[:, :2], 0, edge)
+    high = np.clip(boxes[:, :2] + boxes[:, 2:], 0, edge)
+    return np.hstack([low, high - low])
