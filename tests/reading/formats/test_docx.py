@@ -138,6 +138,9 @@ def test_a_field_shows_its_result_and_a_form_field_its_value() -> None:
         )
     )
     assert text_of(body) == "See chapter 2 today\n\nyes\n\n☒ agreed, Ash\n\nA link and a place"
+    separated = '</w:fldChar></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>'
+    begun = field("FORMCHECKBOX", "", box).replace("</w:fldChar></w:r>", separated)
+    assert text_of(para("Sent ", runs=begun)) == "Sent ☒"
     unended = para(runs='<w:r><w:fldChar w:fldCharType="begin"/></w:r>' + run("still here"))
     assert text_of(unended) == "still here", "an instruction without an end hides nothing"
 
@@ -151,6 +154,7 @@ def test_characters_that_word_stores_as_elements() -> None:
         "</w:rubyBase></w:ruby></w:r>"
     )
     assert text_of(body) == "coop-shop a\nb☑αé漢(kan)"
+    assert text_of(para(runs=run("\uf0a8", '<w:rFonts w:ascii="Wingdings"/>') + run(" open"))) == "☐ open"
 
 
 def test_hidden_text_is_not_shown_and_is_counted() -> None:
@@ -318,7 +322,7 @@ def test_comments_know_their_author_and_words_and_answers_follow() -> None:
         if isinstance(block, Block) and block.kind == "comment"
     ]
     assert found == [
-        ("Ada", "the boatand oars", "Which one?"), ("Ben", "the boatand oars", "The red one."), ("Cy", "", "Nowhere."),
+        ("Ada", "the boat and oars", "Which one?"), ("Ben", "the boat and oars", "The red one."), ("Cy", "", "Nowhere."),
     ]  # fmt: skip
     assert [kind for kind, _text in said(body, parts)] == [
         "paragraph",
@@ -463,6 +467,18 @@ def test_rows_of_names_are_found_by_look_and_by_numbers_below() -> None:
         assert table_of(xml, {"styles": styles})[0].header_rows == rows
 
 
+def test_rows_of_names_over_groups_and_tables_of_names_only() -> None:
+    first = [("Place", '<w:vMerge w:val="restart"/>'), ("2024", '<w:gridSpan w:val="2"/>')]
+    table, rows = table_of(word_table([first, [("", "<w:vMerge/>"), "May", "June"], ["South", "1", "2"]]))
+    assert (table.header_rows, rows[1]) == (2, ["Place", "May", "June"])
+    assert table_of(word_table([["a", "b"], ["c", "d"]], header=2))[0].header_rows == 0
+
+
+def test_marks_of_notes_have_the_format_that_the_document_says() -> None:
+    parts = {"settings": '<w:footnotePr><w:numFmt w:val="lowerLetter"/><w:numStart w:val="3"/></w:footnotePr>'}
+    assert text_of(para("Old", runs='<w:r><w:footnoteReference w:id="1"/></w:r>'), parts) == "Old[c]"
+
+
 def test_captions_belong_to_their_tables() -> None:
     styles = '<w:style w:type="paragraph" w:styleId="C"><w:name w:val="caption"/></w:style>'
     caption = '<w:pStyle w:val="C"/>'
@@ -505,6 +521,10 @@ def test_a_picture_is_its_words_or_a_loss() -> None:
     assert losses_of(para(runs="<w:r><w:object><o:OLEObject ProgID='Excel.Sheet'/></w:object></w:r>")) == (
         Loss("embedded_object", 1, ""),
     )
+    assert losses_of(para(runs="<w:r><w:object><w:control/></w:object></w:r>")) == (Loss("form_field", 1, ""),)
+    box = f"<w:txbxContent>{para(runs=drawing(picture))}</w:txbxContent>"
+    boxed = f"<w:r><w:pict><v:textbox>{box}</v:textbox></w:pict></w:r>"
+    assert losses_of(para(runs=boxed)) == (Loss("picture", 1, ""),), "once, though it stands in a text box"
     assert losses_of(para(runs=drawing('<c:chart r:id="nothing"/>'))) == (Loss("chart", 1, ""),)
 
 

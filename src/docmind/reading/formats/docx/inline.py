@@ -128,6 +128,11 @@ class Reader:
         self._fields: list[_Field] = []
         self._open: dict[str, str] = {}
         self.anchors: dict[str, str] = {}
+        self._marks = {"footnotes": ("decimal", 1), "endnotes": ("lowerRoman", 1)}
+        if not place:
+            settings = package.linked(part, "settings")
+            for root in (part.root, settings.root if settings is not None else None):
+                self._set_marks(root)
         self._counts: dict[str, int] = {}
         self._para = Read()
         kinds = [each.get(f"{W}fldCharType") for each in part.root.iter(f"{W}fldChar")]
@@ -146,6 +151,8 @@ class Reader:
     def paragraph(self, element: Element, style: str | None, carried: Read | None = None) -> Read:
         """Read a paragraph, after what was carried over from one whose end was deleted."""
         self._para = carried or Read()
+        if carried is None:
+            self._hear(" ")
         look = self._styles.look(style)
         self._bold, self._hidden = look.is_bold, look.is_hidden
         self._children(element, is_hidden=False)
@@ -317,8 +324,9 @@ class Reader:
             return
         part = "footnotes" if element.tag == f"{W}footnoteReference" else "endnotes"
         if element.get(f"{W}customMarkFollows", "0").lower() in ("0", "false", "off"):
-            self._counts[part] = self._counts.get(part, 0) + 1
-            mark = f"[{numeral(self._counts[part], 'decimal' if part == 'footnotes' else 'lowerRoman')}]"
+            kind, start = self._marks[part]
+            self._counts[part] = self._counts.get(part, start - 1) + 1
+            mark = f"[{numeral(self._counts[part], kind)}]"
         else:
             mark = "".join(text.text or "" for text in element.getparent().iterfind(f"{W}t")).strip()
         before = self._para.end(2 * _ANCHOR_MAX).rpartition(BREAK)[2].strip()
@@ -326,6 +334,14 @@ class Reader:
         self._para.notes.append(Note(part, element.get(f"{W}id") or "", mark, anchor))
         if mark.startswith("["):
             self._say(mark)
+
+    def _set_marks(self, root: Element | None) -> None:
+        """Take the format and first number of notes from where a document says them."""
+        for part, name in (("footnotes", "footnotePr"), ("endnotes", "endnotePr")):
+            said = next(root.iter(f"{W}{name}"), None) if root is not None else None
+            if said is not None:
+                kind, start = self._marks[part]
+                self._marks[part] = value(said, "numFmt") or kind, number(value(said, "numStart"), start)
 
     def _comment_start(self, element: Element, *, is_hidden: bool) -> None:
         if len(self._open) < _OPEN_MAX:
@@ -356,11 +372,14 @@ class Reader:
             return
         boxes = list(_text_boxes(element))
         self._para.boxes += boxes
-        written = [shape.get("string") or "" for shape in element.iter(f"{V}textpath")]
+        written = [shape.get("string") or "" for shape in _shown_of(element, f"{V}textpath")]
         self._para.after += [Block(kind="paragraph", text=text) for text in written if text.strip()]
-        if element.find(f".//{O}OLEObject") is not None:
-            kind = element.find(f".//{O}OLEObject").get("ProgID") or ""
-            self._lost("equation" if kind.startswith("Equation") else "embedded_object")
+        if (inserted := next(_shown_of(element, f"{O}OLEObject"), None)) is not None:
+            is_equation = (inserted.get("ProgID") or "").startswith("Equation")
+            self._lost("equation" if is_equation else "embedded_object")
+            return
+        if next(_shown_of(element, f"{W}control"), None) is not None:
+            self._lost("form_field")
             return
         if self._diagram(element) or self._chart(element):
             return
@@ -383,7 +402,7 @@ class Reader:
 
     def _diagram(self, element: Element) -> bool:
         """Read the text of a diagram, if this is one."""
-        said = element.find(f".//{DGM}relIds")
+        said = next(_shown_of(element, f"{DGM}relIds"), None)
         if said is None:
             return False
         link = self.part.links.get(said.get(f"{R}dm") or "")
@@ -402,7 +421,7 @@ class Reader:
 
     def _chart(self, element: Element) -> bool:
         """Read the data of a chart as a table, if this is one."""
-        said = element.find(f".//{C}chart")
+        said = next(_shown_of(element, f"{C}chart"), None)
         if said is None:
             return False
         link = self.part.links.get(said.get(f"{R}id") or "")
@@ -457,7 +476,7 @@ def _alt_of(element: Element) -> str:
     """Return what a picture shows in words, where somebody wrote it; a name that a program made is none."""
     said = element.find(f".//{WP}docPr")
     words = [said.get("descr"), said.get("title")] if said is not None else []
-    words += [shape.get("alt") for shape in element.iter(f"{V}shape")]
+    words += [shape.get("alt") for shape in _shown_of(element, f"{V}shape")]
     for raw in words:
         text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
         if len(text) > 1 and not _FILE_NAME.fullmatch(text):
