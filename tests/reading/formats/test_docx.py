@@ -322,7 +322,8 @@ def test_comments_know_their_author_and_words_and_answers_follow() -> None:
         if isinstance(block, Block) and block.kind == "comment"
     ]
     assert found == [
-        ("Ada", "the boat and oars", "Which one?"), ("Ben", "the boat and oars", "The red one."), ("Cy", "", "Nowhere."),
+        ("Ada", "the boat and oars", "Which one?"), ("Ben", "the boat and oars", "The red one."),
+        ("Cy", "", "Nowhere."),
     ]  # fmt: skip
     assert [kind for kind, _text in said(body, parts)] == [
         "paragraph",
