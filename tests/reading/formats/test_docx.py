@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from collections.abc import Mapping
 
@@ -284,18 +285,19 @@ def test_notes_follow_their_paragraph_and_end_notes_the_text() -> None:
     note = '<w:{} w:id="{}">{}</w:{}>'
     parts = {
         "footnotes": '<w:footnote w:type="separator" w:id="0"><w:p/></w:footnote>'
-        + note.format("footnote", 4, para("By the mill.") + para("Second part."), "footnote"),
+        + note.format("footnote", 4, para("By the mill.") + para("Second part."), "footnote")
+        + note.format("footnote", 5, para("In a cell."), "footnote"),
         "endnotes": note.format("endnote", 1, para("See the map."), "endnote"),
     }
     body = para("First. The lock", runs=mark.format("footnote", 4) + run(" is old.")) + para(
         "It leaks.", runs=mark.format("endnote", 1)
     )
     body += word_table([["cell", "b"], ["c", "d"]]).replace(
-        "cell</w:t></w:r>", "cell</w:t></w:r>" + mark.format("footnote", 4)
+        "cell</w:t></w:r>", "cell</w:t></w:r>" + mark.format("footnote", 5)
     )
     assert said(body, parts) == [
         ("paragraph", "First. The lock[1] is old."), ("footnote", "[1] By the mill.\u2028Second part."),
-        ("paragraph", "It leaks.[i]"), ("footnote", "[2] By the mill.\u2028Second part."),
+        ("paragraph", "It leaks.[i]"), ("footnote", "[2] In a cell."),
         ("footnote", "[i] See the map."),
     ]  # fmt: skip
     notes = [block for block in blocks_of(body, parts) if isinstance(block, Block) and block.kind == "footnote"]
@@ -597,3 +599,25 @@ def test_deep_and_wide_documents_end() -> None:
     many = word_table([["x"] * 3_000, *[["y", "z"]] * 3_000])
     table, rows = table_of(many)
     assert (len(rows), table.header_rows, sum(map(len, rows))) == (3_001, 0, 9_000)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        para("Once", runs='<w:r><w:footnoteReference w:id="1"/></w:r>' * 3_000),
+        para("Beside ", runs=math(mr("x")) + run("." * 300_000 + "a")),
+        para("Alt", runs=drawing('<a:blip r:embed="x"/>', f'descr="{"a/" * 20_000}"')),
+        para(runs="".join(f'<w:commentRangeStart w:id="{at}"/>' for at in range(5_000)) + run("a") * 2_000),
+        word_table([[("a", '<w:vMerge w:val="restart"/>'), "b"], *[[("more", "<w:vMerge/>"), "c"]] * 3_000]),
+        "".join(para("x", NUMBER.format(8, 1)) for _at in range(2_000)),
+        para("Head", '<w:sectPr><w:headerReference r:id="header"/></w:sectPr>') * 500,
+    ],
+)
+def test_what_would_take_long_ends_soon(body: str) -> None:
+    parts = lists("".join(level(at, "%1") for at in range(2_000))) | {
+        "footnotes": f'<w:footnote w:id="1">{para("long " * 20_000)}</w:footnote>',
+        "header": para("-" * 50_000 + " " * 50_000, runs=field("PAGE", "1")),
+    }
+    began = time.process_time()
+    text_of(body, parts)
+    assert time.process_time() - began < 5

@@ -22,6 +22,7 @@ from docmind.reading.formats.docx.package import (
     A,
     C,
     Element,
+    Link,
     M,
     O,
     Package,
@@ -51,8 +52,10 @@ _THROUGH = frozenset(
 _UNDERSTOOD = re.compile(r"wordprocessing(Shape|Group|Canvas|Drawing|ml)|/word/|drawingml|/drawing/20(07|10|14)/")
 _ANCHOR_MAX, _OPEN_MAX = 200, 500  # characters of commented text; comments open at one time
 _SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
-_FILE_NAME = re.compile(r"(\S+[\\/])*[^\\/]*\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE)
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
+_NAME_WORDS = 4  # most words in the name of a file
 _MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
+_BESIDE_MAX = 100  # characters beside an equation of its own line
 _NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
 _PAGE_FIELD = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
 
@@ -99,7 +102,7 @@ class Read:
         """Return the equations of a paragraph that shows nothing else but a number; none where there is text."""
         found = [part for part in self.parts if isinstance(part, Said)]
         words = "".join(part for part in self.parts if isinstance(part, str)) if found else ""
-        return found if found and _NUMBERED.fullmatch(words) else []
+        return found if found and len(words) <= _BESIDE_MAX and _NUMBERED.fullmatch(words) else []
 
     @property
     def is_bold(self) -> bool:
@@ -127,6 +130,7 @@ class Reader:
         self._place = place
         self._fields: list[_Field] = []
         self._open: dict[str, str] = {}
+        self._drawn_parts: set[str] = set()
         self.anchors: dict[str, str] = {}
         self._marks = {"footnotes": ("decimal", 1), "endnotes": ("lowerRoman", 1)}
         if not place:
@@ -406,7 +410,7 @@ class Reader:
         if said is None:
             return False
         link = self.part.links.get(said.get(f"{R}dm") or "")
-        part = self._package.part(link.target) if link is not None and not link.is_external else None
+        part = self._once(link)
         found = 0
         for point in part.root.iter(f"{DGM}pt") if part is not None else ():
             text = " ".join(
@@ -425,13 +429,20 @@ class Reader:
         if said is None:
             return False
         link = self.part.links.get(said.get(f"{R}id") or "")
-        part = self._package.part(link.target) if link is not None and not link.is_external else None
+        part = self._once(link)
         table = chart_of(part.root) if part is not None else None
         if table is None:
             self._lost("chart")
         else:
             self._para.after.append(table)
         return True
+
+    def _once(self, link: Link | None) -> Part | None:
+        """Return a part of the file that is read where it is first shown, and not again."""
+        if link is None or link.is_external or link.target in self._drawn_parts:
+            return None
+        self._drawn_parts.add(link.target)
+        return self._package.part(link.target)
 
     def _lost(self, kind: str) -> None:
         self._losses.note(kind, self._place)  # pyright: ignore[reportArgumentType]
@@ -479,9 +490,14 @@ def _alt_of(element: Element) -> str:
     words += [shape.get("alt") for shape in _shown_of(element, f"{V}shape")]
     for raw in words:
         text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
-        if len(text) > 1 and not _FILE_NAME.fullmatch(text):
+        if len(text) > 1 and not _is_file_name(text):
             return text
     return ""
+
+
+def _is_file_name(text: str) -> bool:
+    name = text.replace("\\", "/").rpartition("/")[2].lower()
+    return name.endswith(_PICTURES) and len(name.split()) <= _NAME_WORDS
 
 
 def _is_decoration(element: Element) -> bool:

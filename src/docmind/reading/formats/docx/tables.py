@@ -119,7 +119,8 @@ def _span(text: str | None) -> int:
 
 
 def _add(to: CellRead, more: CellRead) -> None:
-    to.text = f"{to.text} {more.text}".strip()
+    if len(to.text) <= _LONG:  # a text that grows with each of many rows would be copied as often
+        to.text = f"{to.text} {more.text}".strip()
     to.blocks += more.blocks
     to.aside += more.aside
 
