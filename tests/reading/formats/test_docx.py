@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 import zipfile
 from collections.abc import Mapping
 
@@ -138,6 +139,9 @@ def test_a_field_shows_its_result_and_a_form_field_its_value() -> None:
         )
     )
     assert text_of(body) == "See chapter 2 today\n\nyes\n\n☒ agreed, Ash\n\nA link and a place"
+    separated = '</w:fldChar></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>'
+    begun = field("FORMCHECKBOX", "", box).replace("</w:fldChar></w:r>", separated)
+    assert text_of(para("Sent ", runs=begun)) == "Sent ☒"
     unended = para(runs='<w:r><w:fldChar w:fldCharType="begin"/></w:r>' + run("still here"))
     assert text_of(unended) == "still here", "an instruction without an end hides nothing"
 
@@ -151,6 +155,7 @@ def test_characters_that_word_stores_as_elements() -> None:
         "</w:rubyBase></w:ruby></w:r>"
     )
     assert text_of(body) == "coop-shop a\nb☑αé漢(kan)"
+    assert text_of(para(runs=run("\uf0a8", '<w:rFonts w:ascii="Wingdings"/>') + run(" open"))) == "☐ open"
 
 
 def test_hidden_text_is_not_shown_and_is_counted() -> None:
@@ -280,18 +285,19 @@ def test_notes_follow_their_paragraph_and_end_notes_the_text() -> None:
     note = '<w:{} w:id="{}">{}</w:{}>'
     parts = {
         "footnotes": '<w:footnote w:type="separator" w:id="0"><w:p/></w:footnote>'
-        + note.format("footnote", 4, para("By the mill.") + para("Second part."), "footnote"),
+        + note.format("footnote", 4, para("By the mill.") + para("Second part."), "footnote")
+        + note.format("footnote", 5, para("In a cell."), "footnote"),
         "endnotes": note.format("endnote", 1, para("See the map."), "endnote"),
     }
     body = para("First. The lock", runs=mark.format("footnote", 4) + run(" is old.")) + para(
         "It leaks.", runs=mark.format("endnote", 1)
     )
     body += word_table([["cell", "b"], ["c", "d"]]).replace(
-        "cell</w:t></w:r>", "cell</w:t></w:r>" + mark.format("footnote", 4)
+        "cell</w:t></w:r>", "cell</w:t></w:r>" + mark.format("footnote", 5)
     )
     assert said(body, parts) == [
         ("paragraph", "First. The lock[1] is old."), ("footnote", "[1] By the mill.\u2028Second part."),
-        ("paragraph", "It leaks.[i]"), ("footnote", "[2] By the mill.\u2028Second part."),
+        ("paragraph", "It leaks.[i]"), ("footnote", "[2] In a cell."),
         ("footnote", "[i] See the map."),
     ]  # fmt: skip
     notes = [block for block in blocks_of(body, parts) if isinstance(block, Block) and block.kind == "footnote"]
@@ -318,7 +324,8 @@ def test_comments_know_their_author_and_words_and_answers_follow() -> None:
         if isinstance(block, Block) and block.kind == "comment"
     ]
     assert found == [
-        ("Ada", "the boatand oars", "Which one?"), ("Ben", "the boatand oars", "The red one."), ("Cy", "", "Nowhere."),
+        ("Ada", "the boat and oars", "Which one?"), ("Ben", "the boat and oars", "The red one."),
+        ("Cy", "", "Nowhere."),
     ]  # fmt: skip
     assert [kind for kind, _text in said(body, parts)] == [
         "paragraph",
@@ -463,6 +470,18 @@ def test_rows_of_names_are_found_by_look_and_by_numbers_below() -> None:
         assert table_of(xml, {"styles": styles})[0].header_rows == rows
 
 
+def test_rows_of_names_over_groups_and_tables_of_names_only() -> None:
+    first = [("Place", '<w:vMerge w:val="restart"/>'), ("2024", '<w:gridSpan w:val="2"/>')]
+    table, rows = table_of(word_table([first, [("", "<w:vMerge/>"), "May", "June"], ["South", "1", "2"]]))
+    assert (table.header_rows, rows[1]) == (2, ["Place", "May", "June"])
+    assert table_of(word_table([["a", "b"], ["c", "d"]], header=2))[0].header_rows == 0
+
+
+def test_marks_of_notes_have_the_format_that_the_document_says() -> None:
+    parts = {"settings": '<w:footnotePr><w:numFmt w:val="lowerLetter"/><w:numStart w:val="3"/></w:footnotePr>'}
+    assert text_of(para("Old", runs='<w:r><w:footnoteReference w:id="1"/></w:r>'), parts) == "Old[c]"
+
+
 def test_captions_belong_to_their_tables() -> None:
     styles = '<w:style w:type="paragraph" w:styleId="C"><w:name w:val="caption"/></w:style>'
     caption = '<w:pStyle w:val="C"/>'
@@ -505,6 +524,10 @@ def test_a_picture_is_its_words_or_a_loss() -> None:
     assert losses_of(para(runs="<w:r><w:object><o:OLEObject ProgID='Excel.Sheet'/></w:object></w:r>")) == (
         Loss("embedded_object", 1, ""),
     )
+    assert losses_of(para(runs="<w:r><w:object><w:control/></w:object></w:r>")) == (Loss("form_field", 1, ""),)
+    box = f"<w:txbxContent>{para(runs=drawing(picture))}</w:txbxContent>"
+    boxed = f"<w:r><w:pict><v:textbox>{box}</v:textbox></w:pict></w:r>"
+    assert losses_of(para(runs=boxed)) == (Loss("picture", 1, ""),), "once, though it stands in a text box"
     assert losses_of(para(runs=drawing('<c:chart r:id="nothing"/>'))) == (Loss("chart", 1, ""),)
 
 
@@ -576,3 +599,22 @@ def test_deep_and_wide_documents_end() -> None:
     many = word_table([["x"] * 3_000, *[["y", "z"]] * 3_000])
     table, rows = table_of(many)
     assert (len(rows), table.header_rows, sum(map(len, rows))) == (3_001, 0, 9_000)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        para("Once", runs='<w:r><w:footnoteReference w:id="1"/></w:r>' * 3_000),
+        para(runs=math(mr("x")) + run("." * 100_000 + "a")),
+        para("Alt", runs=drawing('<a:blip r:embed="x"/>', f'descr="{"a/" * 20_000}"')),
+        para("Head", '<w:sectPr><w:headerReference r:id="header"/></w:sectPr>') * 500,
+    ],
+)
+def test_what_would_take_long_ends_soon(body: str) -> None:
+    parts = {
+        "footnotes": f'<w:footnote w:id="1">{para("long " * 20_000)}</w:footnote>',
+        "header": para(runs=field("PAGE", "1") + run(" x" + "-" * 50_000 + " " * 50_000 + "x")),
+    }
+    began = time.process_time()
+    text_of(body, parts)
+    assert time.process_time() - began < 5

@@ -18,6 +18,7 @@ from docmind.reading.formats.docx.tables import CellRead, members, read_table
 from docmind.reading.formats.typeset import LINE, printable, shown
 
 _HEADING_MAX = 250  # characters: a longer one is a clause that only has the style of a heading
+_RUNNING_MAX = 1_000  # characters of a line of a header, in which the words around its page number are looked for
 _CODE = frozenset(("code", "source code", "html preformatted", "preformatted text", "code block"))
 _ASIDE = frozenset(("footnote", "comment"))
 _SAME_PAGE = frozenset(("continuous", "nextColumn"))
@@ -43,6 +44,7 @@ class _Shared:
         self.styles = Styles(_root(package.linked(self.main, "styles")))
         self.lists = _root(package.linked(self.main, "numbering"))
         self.comments = Comments(package, self.main)
+        self.given_notes: set[tuple[str, str]] = set()
         self.notes: dict[str, tuple[_Story, dict[str, Element]] | None] = {}
 
 
@@ -170,8 +172,9 @@ class _Story:
     def _note(self, note: Note) -> Iterator[Block | Table]:
         found = self._notes(note.part)
         element = found[1].get(note.id) if found is not None else None
-        if found is None or element is None:
-            return
+        if found is None or element is None or (note.part, note.id) in self._shared.given_notes:
+            return  # a long note that is called a thousand times is given once
+        self._shared.given_notes.add((note.part, note.id))
         text, aside = found[0].flat(element)
         said: list[Block | Table] = []
         if text:
@@ -290,7 +293,9 @@ def without_page_numbers(line: str) -> str:
     """Return a line of a header without its page number; "" where nothing else is said."""
     if PAGE_NUMBER not in line:
         return line
-    rest = " ".join(_PAGES.sub(" ", line).replace(PAGE_NUMBER, " ").split())
+    if len(line) <= _RUNNING_MAX:
+        line = _PAGES.sub(" ", " ".join(line.split()))
+    rest = " ".join(line.replace(PAGE_NUMBER, " ").split())
     return rest if any(map(str.isalnum, rest)) else ""
 
 

@@ -22,6 +22,7 @@ from docmind.reading.formats.docx.package import (
     A,
     C,
     Element,
+    Link,
     M,
     O,
     Package,
@@ -51,8 +52,10 @@ _THROUGH = frozenset(
 _UNDERSTOOD = re.compile(r"wordprocessing(Shape|Group|Canvas|Drawing|ml)|/word/|drawingml|/drawing/20(07|10|14)/")
 _ANCHOR_MAX, _OPEN_MAX = 200, 500  # characters of commented text; comments open at one time
 _SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
-_FILE_NAME = re.compile(r"(\S+[\\/])*[^\\/]*\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE)
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
+_NAME_WORDS = 4  # most words in the name of a file
 _MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
+_BESIDE_MAX = 100  # characters beside an equation of its own line
 _NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
 _PAGE_FIELD = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
 
@@ -99,7 +102,7 @@ class Read:
         """Return the equations of a paragraph that shows nothing else but a number; none where there is text."""
         found = [part for part in self.parts if isinstance(part, Said)]
         words = "".join(part for part in self.parts if isinstance(part, str)) if found else ""
-        return found if found and _NUMBERED.fullmatch(words) else []
+        return found if found and len(words) <= _BESIDE_MAX and _NUMBERED.fullmatch(words) else []
 
     @property
     def is_bold(self) -> bool:
@@ -127,7 +130,13 @@ class Reader:
         self._place = place
         self._fields: list[_Field] = []
         self._open: dict[str, str] = {}
+        self._drawn_parts: set[str] = set()
         self.anchors: dict[str, str] = {}
+        self._marks = {"footnotes": ("decimal", 1), "endnotes": ("lowerRoman", 1)}
+        if not place:
+            settings = package.linked(part, "settings")
+            for root in (part.root, settings.root if settings is not None else None):
+                self._set_marks(root)
         self._counts: dict[str, int] = {}
         self._para = Read()
         kinds = [each.get(f"{W}fldCharType") for each in part.root.iter(f"{W}fldChar")]
@@ -146,6 +155,8 @@ class Reader:
     def paragraph(self, element: Element, style: str | None, carried: Read | None = None) -> Read:
         """Read a paragraph, after what was carried over from one whose end was deleted."""
         self._para = carried or Read()
+        if carried is None:
+            self._hear(" ")
         look = self._styles.look(style)
         self._bold, self._hidden = look.is_bold, look.is_hidden
         self._children(element, is_hidden=False)
@@ -317,8 +328,9 @@ class Reader:
             return
         part = "footnotes" if element.tag == f"{W}footnoteReference" else "endnotes"
         if element.get(f"{W}customMarkFollows", "0").lower() in ("0", "false", "off"):
-            self._counts[part] = self._counts.get(part, 0) + 1
-            mark = f"[{numeral(self._counts[part], 'decimal' if part == 'footnotes' else 'lowerRoman')}]"
+            kind, start = self._marks[part]
+            self._counts[part] = self._counts.get(part, start - 1) + 1
+            mark = f"[{numeral(self._counts[part], kind)}]"
         else:
             mark = "".join(text.text or "" for text in element.getparent().iterfind(f"{W}t")).strip()
         before = self._para.end(2 * _ANCHOR_MAX).rpartition(BREAK)[2].strip()
@@ -326,6 +338,14 @@ class Reader:
         self._para.notes.append(Note(part, element.get(f"{W}id") or "", mark, anchor))
         if mark.startswith("["):
             self._say(mark)
+
+    def _set_marks(self, root: Element | None) -> None:
+        """Take the format and first number of notes from where a document says them."""
+        for part, name in (("footnotes", "footnotePr"), ("endnotes", "endnotePr")):
+            said = next(root.iter(f"{W}{name}"), None) if root is not None else None
+            if said is not None:
+                kind, start = self._marks[part]
+                self._marks[part] = value(said, "numFmt") or kind, number(value(said, "numStart"), start)
 
     def _comment_start(self, element: Element, *, is_hidden: bool) -> None:
         if len(self._open) < _OPEN_MAX:
@@ -356,11 +376,14 @@ class Reader:
             return
         boxes = list(_text_boxes(element))
         self._para.boxes += boxes
-        written = [shape.get("string") or "" for shape in element.iter(f"{V}textpath")]
+        written = [shape.get("string") or "" for shape in _shown_of(element, f"{V}textpath")]
         self._para.after += [Block(kind="paragraph", text=text) for text in written if text.strip()]
-        if element.find(f".//{O}OLEObject") is not None:
-            kind = element.find(f".//{O}OLEObject").get("ProgID") or ""
-            self._lost("equation" if kind.startswith("Equation") else "embedded_object")
+        if (inserted := next(_shown_of(element, f"{O}OLEObject"), None)) is not None:
+            is_equation = (inserted.get("ProgID") or "").startswith("Equation")
+            self._lost("equation" if is_equation else "embedded_object")
+            return
+        if next(_shown_of(element, f"{W}control"), None) is not None:
+            self._lost("form_field")
             return
         if self._diagram(element) or self._chart(element):
             return
@@ -383,11 +406,11 @@ class Reader:
 
     def _diagram(self, element: Element) -> bool:
         """Read the text of a diagram, if this is one."""
-        said = element.find(f".//{DGM}relIds")
+        said = next(_shown_of(element, f"{DGM}relIds"), None)
         if said is None:
             return False
         link = self.part.links.get(said.get(f"{R}dm") or "")
-        part = self._package.part(link.target) if link is not None and not link.is_external else None
+        part = self._once(link)
         found = 0
         for point in part.root.iter(f"{DGM}pt") if part is not None else ():
             text = " ".join(
@@ -402,17 +425,24 @@ class Reader:
 
     def _chart(self, element: Element) -> bool:
         """Read the data of a chart as a table, if this is one."""
-        said = element.find(f".//{C}chart")
+        said = next(_shown_of(element, f"{C}chart"), None)
         if said is None:
             return False
         link = self.part.links.get(said.get(f"{R}id") or "")
-        part = self._package.part(link.target) if link is not None and not link.is_external else None
+        part = self._once(link)
         table = chart_of(part.root) if part is not None else None
         if table is None:
             self._lost("chart")
         else:
             self._para.after.append(table)
         return True
+
+    def _once(self, link: Link | None) -> Part | None:
+        """Return a part of the file that is read where it is first shown, and not again."""
+        if link is None or link.is_external or link.target in self._drawn_parts:
+            return None
+        self._drawn_parts.add(link.target)
+        return self._package.part(link.target)
 
     def _lost(self, kind: str) -> None:
         self._losses.note(kind, self._place)  # pyright: ignore[reportArgumentType]
@@ -457,12 +487,17 @@ def _alt_of(element: Element) -> str:
     """Return what a picture shows in words, where somebody wrote it; a name that a program made is none."""
     said = element.find(f".//{WP}docPr")
     words = [said.get("descr"), said.get("title")] if said is not None else []
-    words += [shape.get("alt") for shape in element.iter(f"{V}shape")]
+    words += [shape.get("alt") for shape in _shown_of(element, f"{V}shape")]
     for raw in words:
         text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
-        if len(text) > 1 and not _FILE_NAME.fullmatch(text):
+        if len(text) > 1 and not _is_file_name(text):
             return text
     return ""
+
+
+def _is_file_name(text: str) -> bool:
+    name = text.replace("\\", "/").rpartition("/")[2].lower()
+    return name.endswith(_PICTURES) and len(name.split()) <= _NAME_WORDS
 
 
 def _is_decoration(element: Element) -> bool:

@@ -85,13 +85,16 @@ class Numbering:
         self._uses: dict[str, _Use] = {}
         self._begun: set[tuple[str, int]] = set()
         for said in root.iterfind(f"{W}abstractNum") if root is not None else ():
-            levels = {rank: level for each in said.iterfind(f"{W}lvl") for rank, level in [_level(each)]}
+            levels = dict(_level(each) for each in said.iterfind(f"{W}lvl"))
+            levels = {rank: level for rank, level in levels.items() if 0 <= rank < _DEEPEST}
             links = value(said, "styleLink") or "", value(said, "numStyleLink") or ""
             self._lists[said.get(f"{W}abstractNumId") or ""] = _List(levels, *links)
         for said in root.iterfind(f"{W}num") if root is not None else ():
             levels, starts = dict[int, Level](), dict[int, int]()
             for over in said.iterfind(f"{W}lvlOverride"):
                 rank = number(over.get(f"{W}ilvl"))
+                if not 0 <= rank < _DEEPEST:
+                    continue
                 own, start = over.find(f"{W}lvl"), value(over, "startOverride")
                 if own is not None:
                     levels[rank] = _level(own)[1]
@@ -129,7 +132,8 @@ class Numbering:
         found = self._lists.get(use.list_id) if use is not None else None
         if found is None or not found.levels:
             found = next((each for each in self._lists.values() if each.style_link == here.number_link), None)
-        return found.levels if found is not None else {}
+        here.levels, here.number_link = (found.levels if found is not None else {}), ""
+        return here.levels
 
     def _step(self, key: str, use: _Use, here: _List, levels: dict[int, Level], rank: int) -> None:
         counts = here.counts

@@ -64,9 +64,7 @@ class Styles:
 
     def _chain(self, name: str) -> list[tuple[str, Element]]:
         chain: list[tuple[str, Element]] = []
-        seen: set[str] = set()
-        while name in self._styles and name not in seen and len(chain) < _DEEPEST:
-            seen.add(name)
+        while name in self._styles and len(chain) < _DEEPEST:  # styles may be based on each other in a circle
             chain.append((name, self._styles[name]))
             name = value(self._styles[name], "basedOn") or ""
         return chain

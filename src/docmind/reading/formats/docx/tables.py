@@ -13,10 +13,10 @@ from docmind.reading.formats.docx.inline import GONE, chosen_of
 from docmind.reading.formats.docx.package import MC, Element, W, is_on, number, value
 from docmind.reading.formats.docx.styles import Styles
 
-_SPAN_MAX = 63  # columns of a table, as in Word
 _FILLED_MAX = 200  # characters: a longer text is not repeated in the cells that its span covers
 _GRID_MAX = 200_000  # cells of a grid that may be many times those that are there
 _LONG = 1_800  # characters of a cell: a table of such cells is layout, and its cells are read as text
+_NAMES_MAX = 3  # rows of names that are told by their spans
 _NAME_MAX = 80  # characters of a column's name
 _DIGITS = re.compile(r"\d")
 _WRAPPERS = frozenset(f"{W}{name}" for name in ("customXml", "ins", "moveTo", "smartTag"))
@@ -80,6 +80,8 @@ def read_table(table: Element, read: Callable[[Element], CellRead], styles: Styl
     grid = _grid(rows)
     if not any(cell.shown for row in grid for cell in row):
         return [block for cell in cells for block in cell.read.aside]
+    if named == len(rows):  # a table of which all rows are said to be names
+        named = 0
     names = named or _named(table, rows, grid, styles)
     columns = _named_columns(rows, names)
     made = Table(rows=grid, header_rows=min(names, len(grid)), header_columns=columns)
@@ -113,11 +115,12 @@ def _merge_of(said: Element | None) -> Literal["", "restart", "continue"]:
 
 
 def _span(text: str | None) -> int:
-    return min(max(number(text), 0), _SPAN_MAX)
+    return max(number(text), 0)
 
 
 def _add(to: CellRead, more: CellRead) -> None:
-    to.text = f"{to.text} {more.text}".strip()
+    if len(to.text) <= _LONG:  # a text that grows with each of many rows would be copied as often
+        to.text = f"{to.text} {more.text}".strip()
     to.blocks += more.blocks
     to.aside += more.aside
 
@@ -170,13 +173,16 @@ def _filled(cell: _Placed, wide: int) -> Iterator[Cell]:
 
 
 def _named(table: Element, rows: list[list[_Placed]], grid: list[list[Cell]], styles: Styles) -> int:
-    """Return 1 where the first row names the columns though nothing says so, else 0."""
+    """Return how many rows name the columns though nothing says so."""
     if len(rows) < 2 or len(grid[0]) < 2:
         return 0
     names = [cell.shown for cell in grid[0]]
     told = [name for name in names[1:] if name]  # the corner may be empty
     if not told or any(len(name) > _NAME_MAX for name in names) or sum(map(bool, names)) < (len(names) + 1) // 2:
         return 0
+    deepest = max(cell.rows for cell in rows[0])
+    if 1 < deepest <= _NAMES_MAX and deepest < len(rows) and any(cell.columns > 1 for cell in grid[0]):
+        return deepest  # names above groups of names
     if all(_is_number(name) for name in told) and not _is_years(told):
         return 0
     first = [cell.read for cell in rows[0] if cell.read.text]
