@@ -96,6 +96,7 @@ class _Section:
     kind: Literal["empty", "text", "general", "date", "number", "fraction", "exponent"]
     condition: tuple[str, float] | None
     language: int
+    percents: int
     plain: tuple[str, str, int, int, str] | None
     """Of most numbers: what stands before and behind, the least digits and decimals, and a comma for groups."""
 
@@ -173,8 +174,8 @@ def _number(value: float, form: Format, *, is_1904: bool) -> str:
     if section.kind == "general":
         return sign + "".join(general(size) if kind == "general" else lit for kind, lit in section.tokens)
     exact = Decimal(f"{size:.15g}")
-    if _percents(section):
-        exact = exact.scaleb(2 * _percents(section), _EXACT)
+    if section.percents:
+        exact = exact.scaleb(2 * section.percents, _EXACT)
     if section.plain is not None:
         before, behind, least, decimals, comma = section.plain
         digits = f"{_rounded(exact, decimals):{comma}f}"
@@ -209,8 +210,8 @@ def general(value: float) -> str:
     if value != value or value in (math.inf, -math.inf):
         return str(value)
     size, sign = abs(value), "-" if value < 0 else ""
-    if size == 0:
-        return "0"
+    if size < 1e15 and size == int(size):
+        return f"{sign if size else ''}{int(size)}"
     exact = Decimal(f"{size:.15g}")
     if size >= 1e21 or size < 1e-9:
         return sign + _short_exponent(exact)
@@ -292,7 +293,8 @@ def _section(raw: str) -> _Section:
         elif fill is None:
             tokens.append(("text", quoted if quoted is not None else escaped or found.group()))
     kind = _kind_of(tokens, is_date=is_date)
-    return _Section(tuple(tokens), kind, condition, language, _plain_of(tokens) if kind == "number" else None)
+    percents = sum(of == "percent" for of, _text in tokens)
+    return _Section(tuple(tokens), kind, condition, language, percents, _plain_of(tokens) if kind == "number" else None)
 
 
 def _plain_of(tokens: Sequence[Token]) -> tuple[str, str, int, int, str] | None:
@@ -357,14 +359,10 @@ def _type_of(section: _Section) -> CellType:
         return "date" if is_day else "time"
     if section.kind in ("empty", "text"):
         return "number"
-    if _percents(section):
+    if section.percents:
         return "percent"
     literal = "".join(text if kind == "text" else " " for kind, text in section.tokens)
     return "amount" if _CURRENCY.search(literal) else "number"
-
-
-def _percents(section: _Section) -> int:
-    return sum(kind == "percent" for kind, _text in section.tokens)
 
 
 def _literal(tokens: Iterable[Token]) -> str:
