@@ -6,7 +6,7 @@ English unless the code names another language. Two things differ from Excel on 
 that is too narrow: a large number in the General format keeps its digits, and what Excel fills with ##### is shown.
 The formats that follow the date order of the computer (ids 14 and 22) are shown year first.
 
-It is one module of more than 500 lines because parsing and showing share the kinds of tokens, and nothing else has them.
+It is one module of more than 500 lines because parsing and showing share the kinds of tokens.
 """
 
 from __future__ import annotations
