@@ -311,7 +311,7 @@ def _join(left: Value, right: Value) -> Value:
 def _as_text(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).upper()
-    return general(value) if isinstance(value, float) else value or ""
+    return general(value) if isinstance(value, float | int) else value or ""
 
 
 def _compare(sign: str, left: Value, right: Value) -> Value:

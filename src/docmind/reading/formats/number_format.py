@@ -5,6 +5,8 @@ A format code has up to four sections, for positive numbers, negative numbers, z
 English unless the code names another language. Two things differ from Excel on purpose, because a text has no column
 that is too narrow: a large number in the General format keeps its digits, and what Excel fills with ##### is shown.
 The formats that follow the date order of the computer (ids 14 and 22) are shown year first.
+
+It is one module of more than 500 lines because parsing and showing share the kinds of tokens.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ _PIECE = re.compile(
 _DATE_PIECE = re.compile(r"y+|m+|d+|h+|s+|e+|g+|b+|\.0+", re.IGNORECASE)
 _ELAPSED = re.compile(r"h+|m+|s+", re.IGNORECASE)
 _CONDITION = re.compile(r"\s*(<=|>=|<>|<|>|=)\s*(-?[\d.]+(?:E[+-]?\d+)?)\s*", re.IGNORECASE)
+_PLAIN_NUMBER = re.compile(r"(\0*)((?:#[#,]*)?0+)(\.0+)?(\0*)")
 _CURRENCY = re.compile(r"[$€£¥₹₽₩₺₴₫₱₪฿₦]|\b(?:kr|zł|Kč|Ft|lei|Fr|R\$|[A-Z]{3})\b")
 
 _ENGLISH = (
@@ -95,6 +98,9 @@ class _Section:
     kind: Literal["empty", "text", "general", "date", "number", "fraction", "exponent"]
     condition: tuple[str, float] | None
     language: int
+    percents: int
+    plain: tuple[str, str, int, int, str] | None
+    """Of most numbers: what stands before and behind, the least digits and decimals, and a comma for groups."""
 
     def holds(self, value: float) -> bool:
         if self.condition is None:
@@ -169,7 +175,14 @@ def _number(value: float, form: Format, *, is_1904: bool) -> str:
         return sign * (section.kind == "empty") + _literal(section.tokens)
     if section.kind == "general":
         return sign + "".join(general(size) if kind == "general" else lit for kind, lit in section.tokens)
-    exact = Decimal(f"{size:.15g}").scaleb(2 * _percents(section), _EXACT)
+    exact = Decimal(f"{size:.15g}")
+    if section.percents:
+        exact = exact.scaleb(2 * section.percents, _EXACT)
+    if section.plain is not None:
+        before, behind, least, decimals, comma = section.plain
+        digits = f"{_rounded(exact, decimals):{comma}f}"
+        wide = least + (decimals + 1 if decimals else 0)
+        return f"{sign}{before}{digits.rjust(wide, '0')}{behind}"
     how = {"number": _fixed, "fraction": _fraction, "exponent": _scientific}[section.kind]
     return sign + how(exact, section.tokens)
 
@@ -199,8 +212,8 @@ def general(value: float) -> str:
     if value != value or value in (math.inf, -math.inf):
         return str(value)
     size, sign = abs(value), "-" if value < 0 else ""
-    if size == 0:
-        return "0"
+    if size < 1e15 and size == int(size):
+        return f"{sign if size else ''}{int(size)}"
     exact = Decimal(f"{size:.15g}")
     if size >= 1e21 or size < 1e-9:
         return sign + _short_exponent(exact)
@@ -268,7 +281,8 @@ def _section(raw: str) -> _Section:
                 tokens.append(("elapsed", bracket.lower()))
             elif bracket.startswith("$"):
                 symbol, _dash, locale = bracket[1:].partition("-")
-                tokens += [("text", symbol)] if symbol else []
+                if symbol:
+                    tokens.append(("text", symbol))
                 language = int(locale[-4:], 16) & 0x3FF if re.fullmatch(r"[0-9A-Fa-f]{3,8}", locale) else language
         elif exponent is not None and not is_date:
             tokens.append(("exponent", exponent[1]))
@@ -280,7 +294,23 @@ def _section(raw: str) -> _Section:
             tokens.append(("text", " "))
         elif fill is None:
             tokens.append(("text", quoted if quoted is not None else escaped or found.group()))
-    return _Section(tuple(tokens), _kind_of(tokens, is_date=is_date), condition, language)
+    kind = _kind_of(tokens, is_date=is_date)
+    percents = sum(of == "percent" for of, _text in tokens)
+    return _Section(tuple(tokens), kind, condition, language, percents, _plain_of(tokens) if kind == "number" else None)
+
+
+def _plain_of(tokens: Sequence[Token]) -> tuple[str, str, int, int, str] | None:
+    """Return the parts of a format whose digits stand together and need no filling but zeros."""
+    marks = "".join(text if kind in ("digit", "point", "comma") else "\0" * len(text) for kind, text in tokens)
+    said = "".join(text for _kind, text in tokens)
+    found = _PLAIN_NUMBER.fullmatch(marks)
+    if found is None:
+        return None
+    whole, decimals = found.group(2), found.group(3) or ""
+    least = whole.count("0")
+    if "," in whole and least > 1:
+        return None
+    return said[: found.end(1)], said[len(said) - len(found.group(4)) :], least, len(decimals[1:]), "," * ("," in whole)
 
 
 def _limit(raw: str) -> float:
@@ -331,14 +361,10 @@ def _type_of(section: _Section) -> CellType:
         return "date" if is_day else "time"
     if section.kind in ("empty", "text"):
         return "number"
-    if _percents(section):
+    if section.percents:
         return "percent"
     literal = "".join(text if kind == "text" else " " for kind, text in section.tokens)
     return "amount" if _CURRENCY.search(literal) else "number"
-
-
-def _percents(section: _Section) -> int:
-    return sum(kind == "percent" for kind, _text in section.tokens)
 
 
 def _literal(tokens: Iterable[Token]) -> str:
@@ -439,13 +465,12 @@ def _fraction(exact: Decimal, tokens: Sequence[Token]) -> str:
     below = "".join(text for _kind, text in tokens[slash + 1 : end])
     has_whole = any(kind == "digit" for kind, _text in tokens[:top])
     whole = int(exact.to_integral_value(ROUND_DOWN)) if has_whole else 0
-    part = Fraction(exact) - whole
     fixed = int(below) if below.isdigit() and int(below) else 0  # "?/8"; zeros alone are places
     if fixed:
-        over, under = int(part * fixed + Fraction(1, 2)), fixed
+        over, under = int((Fraction(exact) - whole) * fixed + Fraction(1, 2)), fixed
     else:
-        near = part.limit_denominator(10 ** min(len(below), 7) - 1)
-        over, under = near.numerator, near.denominator
+        over, under = _convergent(float(exact), 10 ** min(len(below), 7) - 1)
+        over -= whole * under
     if has_whole and over == under:
         whole, over = whole + 1, 0
     before = _literal(tokens[:top])
@@ -457,6 +482,24 @@ def _fraction(exact: Decimal, tokens: Sequence[Token]) -> str:
     said = [str(whole)] if whole or not over or any(text == "0" for _k, text in tokens[literal:top]) else []
     said += [f"{over}/{under}"] if over else []
     return f"{lead}{' '.join(said)}{behind}"
+
+
+def _convergent(value: float, most: int) -> tuple[int, int]:
+    """Return the last convergent of the continued fraction whose denominator is at most `most`, as Excel does.
+
+    A fraction that is nearer may exist: 12.3 with one digit is 12 1/3, not 12 2/7.
+    """
+    over, under, over_before, under_before = 1, 0, 0, 1
+    rest = value
+    while True:
+        whole = math.floor(rest)
+        next_over, next_under = whole * over + over_before, whole * under + under_before
+        if next_under > most:
+            return over, under
+        over, under, over_before, under_before = next_over, next_under, over, under
+        if rest - whole < 5e-8 or under >= most:
+            return over, under
+        rest = 1 / (rest - whole)
 
 
 # Dates and times

@@ -2,11 +2,14 @@
 
 A table is told from the title above it, from its notes and from other tables of its sheet by empty rows and columns;
 Excel tables, filters and frozen panes say where the names of columns are, else `sheet_tables` finds them.
+
+It is one module of more than 500 lines because where a table ends depends on the cells as they are shown.
 """
 
 from __future__ import annotations
 
 import re
+import zipfile
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,13 +60,22 @@ def open_xlsx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a workbook. Raises `TooLargeError`, `CorruptFileError` or `EmptyFileError`."""
     losses = Losses()
     with open_archive(upload, rules) as archive:
-        try:
-            book = open_book(archive, losses)
-        except UNREADABLE as error:
-            raise CorruptFileError(_("{name} is an Excel workbook that is broken.").format(name=upload.name)) from error
+        book = _opened(archive, upload.name, losses)
         facts = facts_of(upload.name, title=book.title, author=book.author)
-        reader = _BookReader(book, upload.name)
-        return LaidOut(reader.blocks(), facts, upload.name, rules, losses)
+        return LaidOut(_BookReader(book, upload.name).blocks(), facts, upload.name, rules, losses)
+
+
+def blocks_of(upload: Upload, rules: Rules, losses: Losses) -> Iterator[Block | Table]:
+    """Yield the blocks of a workbook. Raises `TooLargeError` or `CorruptFileError`."""
+    with open_archive(upload, rules) as archive:
+        yield from _BookReader(_opened(archive, upload.name, losses), upload.name).blocks()
+
+
+def _opened(archive: zipfile.ZipFile, name: str, losses: Losses) -> Book:
+    try:
+        return open_book(archive, losses)
+    except UNREADABLE as error:
+        raise CorruptFileError(_("{name} is an Excel workbook that is broken.").format(name=name)) from error
 
 
 class _BookReader:

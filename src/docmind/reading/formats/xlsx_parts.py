@@ -3,6 +3,8 @@
 A workbook is read without openpyxl, because openpyxl needs both of its loads for values and formulas, keeps every cell
 of every sheet, gives no merged cells while it streams, and refuses a workbook for one bad part. Elements are known by
 their local names, and parts by their relations, so Strict workbooks and renamed parts are read alike.
+
+It is one module of 500 lines because the shapes of all parts are the same knowledge: how OOXML writes a workbook.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from string import digits
 from typing import IO, Any
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
@@ -129,6 +133,12 @@ def cell_at(ref: str) -> tuple[int, int] | None:
     return (row, column) if 1 <= row <= LAST_ROW and column <= LAST_COLUMN else None
 
 
+@lru_cache(maxsize=LAST_COLUMN)
+def _column_of(letters: str) -> int:
+    place = cell_at(f"{letters}1")
+    return place[1] if place else 0
+
+
 def range_at(ref: str) -> Range | None:
     """Return a range such as A1:B7, or of one cell."""
     first, _colon, last = ref.partition(":")
@@ -149,7 +159,13 @@ def name_of(row: int, column: int) -> str:
 
 def local(element: Any) -> str:
     """Return the name of an element without its namespace; "" for a comment or an instruction."""
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    tag = element.tag
+    return _without_namespace(tag) if isinstance(tag, str) else ""
+
+
+@lru_cache(maxsize=10_000)
+def _without_namespace(tag: str) -> str:
+    return tag.rpartition("}")[2]
 
 
 def named(element: Any, name: str) -> Iterator[Any]:
@@ -409,8 +425,8 @@ class _SheetReader:
             self._row_number = number if 1 <= number <= LAST_ROW else self._row_number + 1
             self._cells = self._sheet.rows.get(self._row_number, {})
             self._column = 0
-        place = cell_at(element.get("r") or "")
-        self._column = place[1] if place else self._column + 1
+        # The row says its number; the letters of the columns are the same in each.
+        self._column = _column_of((element.get("r") or "").rstrip(digits)) or self._column + 1
         value, formula, is_open = self._content(element)
         if value is None and not is_open:
             return
