@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from docmind.blocks import Block, Losses, Table, shown_in
+from docmind.blocks import Block, Cell, Losses, Table, shown_in
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.html import blocks_of, parse
 from docmind.reading.formats.markup import Page, numbered
@@ -107,8 +107,8 @@ def test_spans_are_filled_in(source: str, wanted: list[list[str]]) -> None:
 def test_a_filled_cell_is_known_as_such() -> None:
     (table,) = blocks("<table><tr><th>a<th>b<tr><td rowspan=2>x<td>1<tr><td>2</table>")
     assert isinstance(table, Table)
-    kept = [(cell.rows, cell.is_filled) for row in table.rows for cell in row if not isinstance(cell, str)]
-    assert kept == [(1, False), (1, False), (2, False), (1, False), (1, True), (1, False)]
+    kept = [(cell.rows, cell.is_filled) for row in table.rows for cell in row if isinstance(cell, Cell)]
+    assert kept == [(2, False), (1, True)]
 
 
 @each_of(
@@ -307,4 +307,4 @@ def test_hostile_pages_end_soon(source: str) -> None:
     for block in found:
         if isinstance(block, Table):
             list(block.rows)
-    assert time.process_time() - began < 20
+    assert time.process_time() - began < 5

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import lxml.html
 
-from docmind.blocks import Cell
+from docmind.blocks import Cell, shown_in
 from docmind.reading.formats.math_text import local
 
 _COLSPAN, _ROWSPAN = 1_000, 65_534  # the largest that browsers take
@@ -22,8 +22,8 @@ class Grid:
 
     def __init__(self, table: lxml.html.HtmlElement, said: Said, is_hidden: Callable[[lxml.html.HtmlElement], bool]):
         """Read the cells of a table; `said` gives the text of one."""
-        self.rows: list[list[Cell]] = []
-        self._names: list[list[bool]] = []  # for each cell, whether it names a row or column
+        self.rows: list[list[Cell | str]] = []
+        self._names: list[bytearray] = []  # for each cell, whether it names a row or column
         self._filled = 0
         self._in_head = 0
         for group, rows in _groups(table):
@@ -34,8 +34,8 @@ class Grid:
         wide = max(map(len, self.rows), default=0)
         for row, names in zip(self.rows, self._names, strict=True):
             missing = wide - len(row) if wide * len(self.rows) <= _LARGEST else 0
-            row += [Cell("")] * missing
-            names += [False] * missing
+            row += [""] * missing
+            names += bytes(missing)
 
     @property
     def header_rows(self) -> int:
@@ -44,7 +44,7 @@ class Grid:
             return min(self._in_head, len(self.rows))
         count = 0
         for row, names in zip(self.rows, self._names, strict=True):
-            if not all(named or not cell.shown for cell, named in zip(row, names, strict=True)) or not any(names):
+            if not all(named or not shown_in(cell) for cell, named in zip(row, names, strict=True)) or not any(names):
                 break
             count += 1
         return count if count < len(self.rows) else min(count, 1)
@@ -62,8 +62,8 @@ class Grid:
         """Add one group of rows; a cell spans no rows of another group."""
         spanning: dict[int, tuple[int, Cell, bool]] = {}  # by column: rows that are still covered, and by what
         for number, element in enumerate(rows):
-            row: list[Cell] = []
-            names: list[bool] = []
+            row: list[Cell | str] = []
+            names = bytearray()
             for cell in element:
                 if local(cell) in ("td", "th"):
                     self._covered(spanning, row, names)
@@ -72,7 +72,7 @@ class Grid:
             for column in sorted(column for column in spanning if column >= len(row)):  # behind a gap
                 self._pad(column - len(row), row, names)
                 self._covered(spanning, row, names)
-            if any(cell.shown for cell in row):
+            if any(map(shown_in, row)):
                 self.rows.append(row)
                 self._names.append(names)
 
@@ -82,8 +82,8 @@ class Grid:
         said: Said,
         left: int,
         spanning: dict[int, tuple[int, Cell, bool]],
-        row: list[Cell],
-        names: list[bool],
+        row: list[Cell | str],
+        names: bytearray,
     ) -> None:
         columns = min(max(_number(cell.get("colspan"), 1), 1), _COLSPAN, max(1, _WIDEST - len(row)))
         asked = _number(cell.get("rowspan"), 1)
@@ -91,8 +91,10 @@ class Grid:
         is_name = local(cell) == "th"
         text = said(cell)
         start = len(row)
-        row.append(Cell(text, columns=columns, rows=deep))
+        row.append(text if columns == deep == 1 else Cell(text, columns=columns, rows=deep))
         names.append(is_name)
+        if columns == deep == 1:
+            return
         filled = Cell(text, is_filled=True)
         for column in range(start + 1, start + columns):
             if column in spanning or not self._room():
@@ -103,7 +105,7 @@ class Grid:
             for column in range(start, len(row)):
                 spanning[column] = deep - 1, filled, is_name
 
-    def _covered(self, spanning: dict[int, tuple[int, Cell, bool]], row: list[Cell], names: list[bool]) -> None:
+    def _covered(self, spanning: dict[int, tuple[int, Cell, bool]], row: list[Cell | str], names: bytearray) -> None:
         """Fill in the cells from the rows above that cover the next columns."""
         while len(row) in spanning:
             left, cell, is_name = spanning.pop(len(row))
@@ -115,9 +117,9 @@ class Grid:
             row.append(cell)
             names.append(is_name)
 
-    def _pad(self, count: int, row: list[Cell], names: list[bool]) -> None:
-        row += [Cell("")] * count
-        names += [False] * count
+    def _pad(self, count: int, row: list[Cell | str], names: bytearray) -> None:
+        row += [""] * count
+        names += bytes(count)
 
     def _room(self) -> bool:
         self._filled += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 import lxml.html
 
@@ -16,7 +17,13 @@ _SIGNS = "=≠<>≤≥≈≡→←⇒⇔∈∉⊂⊆"
 
 def local(element: lxml.html.HtmlElement) -> str:
     """Return the name of an element without its prefix; "" for a comment or instruction."""
-    return element.tag.rpartition(":")[2].rpartition("}")[2].lower() if isinstance(element.tag, str) else ""
+    tag = element.tag
+    return _local(tag) if isinstance(tag, str) else ""
+
+
+@lru_cache(4_096)
+def _local(tag: str) -> str:
+    return tag.rpartition(":")[2].rpartition("}")[2].lower()
 
 
 def words_of_math(math: lxml.html.HtmlElement) -> str:
@@ -102,7 +109,7 @@ forall=∀ exists=∃ to=→ rightarrow=→ leftarrow=← Rightarrow=⇒ Leftrig
 vdots=… degree=° circ=° prime=′ ell=ℓ hbar=ℏ neg=¬ land=∧ lor=∨ wedge=∧ vee=∨ langle=⟨ rangle=⟩ lfloor=⌊ rfloor=⌋
 lceil=⌈ rceil=⌉ mid=| parallel=∥ perp=⊥ angle=∠ star=⋆ ast=* oplus=⊕ otimes=⊗ ll=≪ gg=≫ setminus=∖ Re=ℜ Im=ℑ aleph=ℵ
 """
-_NAMED = dict(pair.split("=", 1) for pair in _SPELLED.split())
+_NAMED = {name: sign for name, _equals, sign in (pair.partition("=") for pair in _SPELLED.split())}
 _STYLES = """
 left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle scriptstyle limits nolimits mathstrut middle
 nonumber notag boldsymbol
