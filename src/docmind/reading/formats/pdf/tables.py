@@ -21,6 +21,7 @@ _FEWEST_ROWS = 3
 _FEWEST_OF_WORDS = 5  # rows of a table without a column of figures
 _MOST_BETWEEN = 3  # lines of one cell between two rows: the sections of a table, and labels of several lines
 _MOST_COLUMNS = 60
+_FILLED = 0.45  # of the cells of the rows with several
 _MOST_HEADS = 6
 _MOST_NAMES = 2  # lines of one cell above the first row
 _APART = 3.5  # heights of a line between two rows
@@ -35,6 +36,7 @@ _SIGN = frozenset(("$", "€", "£", "¥", "R$", "US$", "($", "(", "-", "\u2212"
 _AFTER = frozenset(("%", ")", ")%", "%)", "pts", "bps", "x"))
 _LEADER = re.compile(r"[.\u2026\u00b7_]{3,}")
 _LEADERS = re.compile(r"(?:[.\u2026_]\s?){5}")
+_PROGRAM = re.compile(r">>>|[{}]|->|\+--|--\+|\w\s?\(\s?[\"'a-z_]{2,}[_,.]|(?<!\S)=(?!\S)|\btensor\b|(?<!\S)\|(?!\S)")
 _CAPTION = re.compile(r"(?:Table|Tabela|Tabla|Quadro|Cuadro|Tableau|Tabelle|TABLE|TABELA|TABLA|Exhibit)\s+[\dIVXA-Z]")
 
 
@@ -137,7 +139,7 @@ def _lines(layer: Layer) -> list[_Line]:
     overlap = np.minimum(y[1:] + h[1:], y[:-1] + h[:-1]) - np.maximum(y[1:], y[:-1])
     gaps = x[1:] - (x[:-1] + w[:-1])
     # Not by the ends of lines: PDFium also sets them between single figures of one row.
-    breaks = (overlap < 0.5 * low) | (gaps < -np.maximum(h[1:], h[:-1]))
+    breaks = (overlap < 0.2 * low) | (gaps < -np.maximum(h[1:], h[:-1]))
     wide = ~breaks & (gaps > _GAP * np.maximum(h[1:], h[:-1]))
     if (wide.sum()) < _FEWEST_ROWS:
         return []
@@ -171,7 +173,7 @@ def _runs(lines: Sequence[_Line]) -> list[tuple[int, int]]:
     for number, line in enumerate(lines):
         high = line.bottom - line.top
         if first >= 0 and (
-            line.top < lines[number - 1].top - high
+            line.top < lines[number - 1].top - 3.5 * high
             or line.top - lines[number - 1].bottom > _APART * high
             or number - last > _MOST_BETWEEN
         ):
@@ -232,6 +234,11 @@ def _is_table(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], tex
     lettered = sum(any(any(map(str.isalpha, text[c.start : c.end])) for c in row.cells) for row in full)
     if sum(filled) < 2 or any(long[1:]) or 2 * lettered < len(full):
         return False
+    signs = sum(bool(_PROGRAM.search(text, row.start, row.end)) for row in rows)
+    if 3 * signs > len(rows):
+        return False
+    if sum(len(row.cells) for row in full) < _FILLED * len(full) * len(columns):
+        return False
     if any(has and some for has, some in zip(figures[1:], filled[1:], strict=True)):
         return True
     # Words alone may be lines that are spread to the margins, or a program.
@@ -248,16 +255,18 @@ def _header_rows(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], 
         figures = [one for one in behind if _is_figure(one)]
         if figures and not all(_YEAR.fullmatch(one) for one in figures):
             has_figures = True
-            # A line of one cell before the first row is the title of its section.
-            while number > 0 and _is_section(rows[number - 1], columns):
+            # The title of a section, and the first line of a row of several lines, are no names of columns.
+            behind_names = {over[0] for one, over in said if over[0] > 0 and _is_figure(one)}
+            while number > 0 and _begins_row(rows[number - 1], columns, behind_names):
                 number -= 1
             return number if number <= _MOST_HEADS else 0
     whole = next((number for number, row in enumerate(rows) if len(row.cells) >= len(columns)), 0)
     return 0 if has_figures or whole > _MOST_HEADS else max(1, whole)
 
 
-def _is_section(row: _Line, columns: Sequence[tuple[float, float]]) -> bool:
-    return len(row.cells) == 1 and _place(row.cells[0], columns)[0] == 0
+def _begins_row(row: _Line, columns: Sequence[tuple[float, float]], figures: set[int]) -> bool:
+    places = [_place(cell, columns) for cell in row.cells]
+    return places[0][0] == 0 and not any(figures & set(over) for over in places)
 
 
 def _names(heads: Sequence[_Line], columns: Sequence[tuple[float, float]], text: str) -> tuple[str, ...]:
@@ -284,26 +293,34 @@ def _blocks(
     rows: Sequence[_Line], columns: Sequence[tuple[float, float]], heads: int, table: PageTable, text: str
 ) -> list[PageBlock]:
     out: list[PageBlock] = []
-    label: _Line | None = None  # the first line of a label that goes on in the next row
+    open_rows: list[_Line] = []  # the lines before of a row of several lines
     for number, row in enumerate(rows):
-        is_head = number < heads
-        if not is_head and len(row.cells) == 1 and number + 1 < len(rows) and label is None:
-            after = rows[number + 1]
-            if len(after.cells) > 1 and text[after.start].islower() and _place(row.cells[0], columns) == [0]:
-                label = row
-                continue
-        start = row.start if label is None else label.start
+        if number >= heads and number + 1 < len(rows) and _continues(row, rows[number + 1], columns, text):
+            open_rows.append(row)
+            continue
         spans: list[tuple[int, int]] = [(-1, -1)] * len(columns)
-        for cell in row.cells:
+        for cell in (cell for line in [*open_rows, row] for cell in line.cells):
             at = _place(cell, columns)[0]
             begun, _ = spans[at]
             spans[at] = (cell.start if begun < 0 else begun, cell.end)
-        if label is not None and spans[0][0] >= 0:
-            spans[0] = (start, spans[0][1])
+        start = open_rows[0].start if open_rows else row.start
         place, cells = start, []
         for begun, ended in spans:
             cells.append((begun, ended) if begun >= 0 else (place, place))
-            place = cells[-1][1]
-        out.append(PageBlock("header_row" if is_head else "row", start, row.end, table=table, cells=tuple(cells)))
-        label = None
+            place = max(place, cells[-1][1])
+        out.append(
+            PageBlock("header_row" if number < heads else "row", start, row.end, table=table, cells=tuple(cells))
+        )
+        open_rows = []
     return out
+
+
+def _continues(row: _Line, after: _Line, columns: Sequence[tuple[float, float]], text: str) -> bool:
+    """Return whether the last cell of a line without figures goes on in the next line, which belongs to its row."""
+    last, first = row.cells[-1], after.cells[0]
+    column = _place(first, columns)[0]
+    if len(row.cells) > 2 or _place(last, columns)[0] != column or after.start <= row.end:
+        return False
+    if any(_is_figure(text[cell.start : cell.end]) for cell in row.cells):
+        return False
+    return column > 0 or (len(after.cells) > 1 and text[first.start].islower())
