@@ -419,6 +419,22 @@ def test_the_title_of_a_section_and_a_label_of_two_lines_belong_to_their_table()
     assert rows_of(page)[0][1] == ("", "Paid in May", "June")
 
 
+def test_a_row_of_several_lines_is_one_row() -> None:
+    rows = [
+        ["Product", "Used for", "2022", "2023"],
+        ["Wax", "candles of the church and", "", ""],
+        ["", "of the town", "1", "22"],
+    ]
+    rows += [["Honey", "bread", "33", "44"], ["Mead", "feasts in the barn by the", "", ""], ["", "river", "55", "66"]]
+    found = rows_of(page_of(papers.pdf([grid(rows, [72, 150, 350, 420])])))
+    assert [cells for _kind, _header, cells in found] == [
+        ["Product", "Used for", "2022", "2023"],
+        ["Wax", "candles of the church and\nof the town", "1", "22"],
+        ["Honey", "bread", "33", "44"],
+        ["Mead", "feasts in the barn by the\nriver", "55", "66"],
+    ]
+
+
 def test_a_table_goes_on_over_pages_with_its_header() -> None:
     more = [[f"Kind {number}", f"{number}.5", f"{number}0"] for number in range(10, 20)]
     other = [["Keeper", "Hives", "Sheds", "Barns"], *[[f"Bo {number}", "1", "2", "3"] for number in range(5)]]
@@ -447,6 +463,7 @@ def test_a_table_goes_on_over_pages_with_its_header() -> None:
         across([FIRST, SECOND], wide=180),
         grid([[f"Chapter {number} ..........................", str(number)] for number in range(8)], [72, 400]),
         grid([[f"\\({number}\\)", "the keeper of the bees of the county pays"] for number in range(8)], [72, 110]),
+        grid([[f"x{number} =", "Verify \\(fact_1\\)", str(number)] for number in range(8)], [72, 130, 300]),
         grid([["the keeper", "of the", "bees"]] * 2 + [["pays in", "", "May"]] * 4, [72, 150, 200]),
         " ".join(papers.line(text, y=700 - 14 * number, size=11) for number, text in enumerate(THIRD)),
     ],

@@ -53,8 +53,9 @@ def column_order(boxes: np.ndarray, word: Callable[[int], str]) -> np.ndarray | 
     order = _sorted(np.arange(len(left)), pieces, whole, 0)
     if (order == np.arange(len(order))).all():
         return None
-    ends = np.append(pieces.first[1:], len(boxes))
-    return np.concatenate([np.arange(pieces.first[number], ends[number]) for number in order])
+    starts = pieces.first.tolist()
+    ends = [*starts[1:], len(boxes)]
+    return np.asarray([word for number in order.tolist() for word in range(starts[number], ends[number])])
 
 
 def _pieces(boxes: np.ndarray, word: Callable[[int], str]) -> _Pieces:
