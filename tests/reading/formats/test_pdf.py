@@ -365,3 +365,108 @@ def test_columns_that_are_drawn_one_after_the_other_stay() -> None:
     text = page_of(papers.pdf([drawn])).text
     assert text.index("hundred members in towns.") < text.index("The first show")
     assert "older inn" in text
+
+
+def grid(rows: list[list[str]], places: list[int], *, top: int = 700, step: int = 16) -> str:
+    """Draw rows of cells at the given places, line by line; an empty cell is not drawn."""
+    return " ".join(
+        papers.line(text, x=place, y=top - step * number, size=10)
+        for number, row in enumerate(rows)
+        for text, place in zip(row, places, strict=True)
+        if text
+    )
+
+
+def rows_of(page: ParsedPage) -> list[tuple[str, tuple[str, ...], list[str]]]:
+    """Return kind, header and cells of all rows of tables on a page."""
+    return [
+        (one.kind, one.table.header, [page.text[start:end] for start, end in one.cells])
+        for one in unpack(page.blocks, len(page.text))
+        if one.table is not None
+    ]
+
+
+SALES = [["Group", "2022", "2023"], ["Wax", "1,204.5", "900"], ["Honey in jars", "88", "\\(12\\)"], ["Skeps", "", "60"]]
+
+
+def test_the_rows_of_a_table_are_found() -> None:
+    prose = papers.line("The sales of the year are told here in one line of prose.", y=740, size=10)
+    caption = papers.line("Table 3: Sales by group", y=718, size=10)
+    page = page_of(papers.pdf([f"{prose} {caption} {grid(SALES, [72, 250, 350])}"]))
+    header = ("Group", "2022", "2023")
+    assert rows_of(page) == [
+        ("header_row", header, ["Group", "2022", "2023"]),
+        ("row", header, ["Wax", "1,204.5", "900"]),
+        ("row", header, ["Honey in jars", "88", "(12)"]),
+        ("row", header, ["Skeps", "", "60"]),
+    ]
+    tables = {one.table for one in unpack(page.blocks, len(page.text))}
+    assert [table and table.caption for table in tables] == ["Table 3: Sales by group"]
+
+
+def test_the_title_of_a_section_and_a_label_of_two_lines_belong_to_their_table() -> None:
+    rows = [["", "Paid in", ""], ["", "May", "June"], ["Income", "", ""], ["Fees of the members who", "", ""]]
+    rows += [["live in the county", "$ 12", "14"], ["Gifts", "$ 3", "5"], ["Total", "$ 15", "19"]]
+    page = page_of(papers.pdf([grid(rows, [72, 250, 350])]))
+    assert [(kind[:3], cells) for kind, _header, cells in rows_of(page)] == [
+        ("hea", ["", "Paid in", ""]),
+        ("hea", ["", "May", "June"]),
+        ("row", ["Income", "", ""]),
+        ("row", ["Fees of the members who\nlive in the county", "$ 12", "14"]),
+        ("row", ["Gifts", "$ 3", "5"]),
+        ("row", ["Total", "$ 15", "19"]),
+    ]
+    assert rows_of(page)[0][1] == ("", "Paid in May", "June")
+
+
+def test_a_row_of_several_lines_is_one_row() -> None:
+    rows = [
+        ["Product", "Used for", "2022", "2023"],
+        ["Wax", "candles of the church and", "", ""],
+        ["", "of the town", "1", "22"],
+    ]
+    rows += [["Honey", "bread", "33", "44"], ["Mead", "feasts in the barn by the", "", ""], ["", "river", "55", "66"]]
+    found = rows_of(page_of(papers.pdf([grid(rows, [72, 150, 350, 420])])))
+    assert [cells for _kind, _header, cells in found] == [
+        ["Product", "Used for", "2022", "2023"],
+        ["Wax", "candles of the church and\nof the town", "1", "22"],
+        ["Honey", "bread", "33", "44"],
+        ["Mead", "feasts in the barn by the\nriver", "55", "66"],
+    ]
+
+
+def test_a_table_goes_on_over_pages_with_its_header() -> None:
+    more = [[f"Kind {number}", f"{number}.5", f"{number}0"] for number in range(10, 20)]
+    other = [["Keeper", "Hives", "Sheds", "Barns"], *[[f"Bo {number}", "1", "2", "3"] for number in range(5)]]
+    data = papers.pdf(
+        [
+            grid(SALES + more, [72, 250, 350]),
+            grid(more, [72, 250, 350]),
+            grid(other, [72, 200, 300, 400]),
+            grid(more, [72, 250, 350]),
+        ]
+    )
+    opened = open_pdf(Upload("a.pdf", data), "pdf", Rules())
+    tables = []
+    for number in range(1, 5):
+        page = opened.page(number)
+        [table] = {one.table for one in unpack(page.blocks, len(page.text))}
+        assert table is not None
+        tables.append((table.number, table.header))
+    sales, hives = ("Group", "2022", "2023"), ("Keeper", "Hives", "Sheds", "Barns")
+    assert tables == [(0, sales), (0, sales), (1, hives), (2, ())]
+
+
+@each_of(
+    "content",
+    [
+        across([FIRST, SECOND], wide=180),
+        grid([[f"Chapter {number} ..........................", str(number)] for number in range(8)], [72, 400]),
+        grid([[f"\\({number}\\)", "the keeper of the bees of the county pays"] for number in range(8)], [72, 110]),
+        grid([[f"x{number} =", "Verify \\(fact_1\\)", str(number)] for number in range(8)], [72, 130, 300]),
+        grid([["the keeper", "of the", "bees"]] * 2 + [["pays in", "", "May"]] * 4, [72, 150, 200]),
+        " ".join(papers.line(text, y=700 - 14 * number, size=11) for number, text in enumerate(THIRD)),
+    ],
+)
+def test_what_is_no_table(content: str) -> None:
+    assert rows_of(page_of(papers.pdf([content]))) == []

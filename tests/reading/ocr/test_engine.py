@@ -199,7 +199,11 @@ def test_a_layer_of_another_document(layer: str, is_over: bool, wanted: str) -> 
     ocr = Ocr(settings)
     require(bool(ocr.engine), "no OCR engine")
     data = scan(image, f"q {layer} {said} Q", is_over=is_over)
-    with Reader(settings) as reader, reader.read(Upload("a.pdf", data)) as reading, OcrPass(ocr, 1, list) as reads:
+    with (
+        Reader(settings) as reader,
+        reader.read(Upload("a.pdf", data)) as reading,
+        OcrPass(ocr, 1, lambda: None) as reads,
+    ):
         [done] = list(reads.through(reading))
     ocr.close()
     assert done.text_source == wanted

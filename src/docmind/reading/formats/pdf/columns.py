@@ -42,9 +42,13 @@ def column_order(boxes: np.ndarray, word: Callable[[int], str]) -> np.ndarray | 
     """
     if len(boxes) < 4 * _LINES:
         return None
+    x, y, w, h = boxes.T
+    gaps, lower = x[1:] - (x + w)[:-1], (y + h)[:-1] - y[1:]
+    # Nearly all pages end here: the pen seldom jumps to the right of what was just drawn.
+    if ((gaps >= 0) & (lower > 0) & ((gaps > _GAP * h[1:]) | (lower <= 0.4 * h[1:]))).sum() < _LINES:
+        return None
     pieces = _pieces(boxes, word)
     left, right = pieces.boxes[:, 0], pieces.boxes[:, 2]
-    # Nearly all pages end here: the pen seldom jumps to the left or right of what was just drawn.
     jumps = (left[1:] >= right[:-1]) & (pieces.boxes[1:, 1] < pieces.boxes[:-1, 3])
     backs = right[1:] <= left[:-1]
     if jumps.sum() < _LINES or backs.sum() < _LINES - 1:
@@ -53,8 +57,9 @@ def column_order(boxes: np.ndarray, word: Callable[[int], str]) -> np.ndarray | 
     order = _sorted(np.arange(len(left)), pieces, whole, 0)
     if (order == np.arange(len(order))).all():
         return None
-    ends = np.append(pieces.first[1:], len(boxes))
-    return np.concatenate([np.arange(pieces.first[number], ends[number]) for number in order])
+    starts = pieces.first.tolist()
+    ends = [*starts[1:], len(boxes)]
+    return np.asarray([word for number in order.tolist() for word in range(starts[number], ends[number])])
 
 
 def _pieces(boxes: np.ndarray, word: Callable[[int], str]) -> _Pieces:

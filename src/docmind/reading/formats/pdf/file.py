@@ -10,7 +10,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image
 
-from docmind.blocks import Losses, PageBlock, pack
+from docmind.blocks import Losses, pack
 from docmind.errors import (
     CorruptFileError,
     EmptyFileError,
@@ -25,6 +25,7 @@ from docmind.reading.formats.pdf.annotations import Annotations, annotations_of,
 from docmind.reading.formats.pdf.layer import matrix_of, read_layer
 from docmind.reading.formats.pdf.pictures import image_share, is_behind_picture
 from docmind.reading.formats.pdf.quality import FEW_WORDS, lines_share, needs_ocr, plausibility, unread_share
+from docmind.reading.formats.pdf.tables import Tables
 from docmind.records.documents import Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
@@ -49,6 +50,7 @@ class PdfFile:
         self._rules = rules
         self._name = upload.name
         self._known: set[str] = set()
+        self._tables = Tables()
         self._losses = Losses()
         self._losses.note("embedded_object", "", pdfium.FPDFDoc_GetAttachmentCount(document))
         self.if_blank = _if_blank(upload.data)
@@ -124,9 +126,10 @@ class PdfFile:
             unread = unread_share(np.asarray(small), layer.words.boxes * (small.width / width))
         wanted = needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank)
         is_suspect = not wanted and bool(layer.text) and images > _ONE_PICTURE and is_behind_picture(page)
-        blocks: list[PageBlock] = []
+        blocks = self._tables.of(layer, page_no, width)
         if annotations.notes:
-            layer, blocks = with_notes(layer, annotations.notes, matrix_of(page, width, height))
+            layer, comments = with_notes(layer, annotations.notes, matrix_of(page, width, height))
+            blocks += comments
         return ParsedPage(
             page_no=page_no,
             width=picture.width,

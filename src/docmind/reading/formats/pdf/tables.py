@@ -1,0 +1,326 @@
+"""Tables on a page of a PDF, from the places of its words.
+
+A line of the text is split into cells at wide spaces. Lines that follow each other and whose cells stand in the same
+columns are rows of a table, if a column behind the first one has figures, or if there are three columns and more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from docmind.blocks import PageBlock, PageTable
+from docmind.reading.formats.pdf.layer import Layer
+
+_GAP = 0.9  # of a line's height, between two cells
+_FEWEST_ROWS = 3
+_FEWEST_OF_WORDS = 5  # rows of a table without a column of figures
+_MOST_BETWEEN = 3  # lines of one cell between two rows: the sections of a table, and labels of several lines
+_MOST_COLUMNS = 60
+_FILLED = 0.45  # of the cells of the rows with several
+_MOST_HEADS = 6
+_MOST_NAMES = 2  # lines of one cell above the first row
+_APART = 3.5  # heights of a line between two rows
+_LONGEST_TEXT = 12  # words in a usual cell behind the first one
+_SAME_PLACE = 0.02  # of the page's width, for a table that goes on over pages
+_LONGEST_NAME = 200
+
+_FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*(?:[%)x×*†‡a-z]{0,3}|bps|\s*%\)?)")
+_NOTHING = re.compile(r"[$€£(\s]*[\u2014\u2013\-*]+[)%\s]*|n/?a|n\.?m\.?|nil", re.IGNORECASE)
+_YEAR = re.compile(r"(?:FY|Q[1-4]\s?)?(?:19|20)\d\d(?:/\d\d)?[*†)]?|[1-4]Q\d\d")
+_SIGN = frozenset(("$", "€", "£", "¥", "R$", "US$", "($", "(", "-", "\u2212"))
+_AFTER = frozenset(("%", ")", ")%", "%)", "pts", "bps", "x"))
+_LEADER = re.compile(r"[.\u2026\u00b7_]{3,}")
+_LEADERS = re.compile(r"(?:[.\u2026_]\s?){5}")
+_PROGRAM = re.compile(r">>>|[{}]|->|\+--|--\+|\w\s?\(\s?[\"'a-z_]{2,}[_,.]|(?<!\S)=(?!\S)|\btensor\b|(?<!\S)\|(?!\S)")
+_CAPTION = re.compile(r"(?:Table|Tabela|Tabla|Quadro|Cuadro|Tableau|Tabelle|TABLE|TABELA|TABLA|Exhibit)\s+[\dIVXA-Z]")
+
+
+@dataclass(slots=True)
+class _Cell:
+    start: int
+    end: int
+    left: float
+    right: float
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of the page's text with its cells."""
+
+    start: int
+    end: int
+    top: float
+    bottom: float
+    cells: list[_Cell] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The table before, for one that goes on: columns as shares of the width, and its names."""
+
+    page_no: int
+    columns: tuple[tuple[float, float], ...]
+    table: PageTable
+
+
+class Tables:
+    """The tables of a document, page by page in order: they are numbered, and go on over pages."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._last: Last | None = None
+
+    def of(self, layer: Layer, page_no: int, width: int) -> list[PageBlock]:
+        """Return the rows of the tables of a page as blocks, in the order of its text."""
+        last, self._last = self._last, None
+        lines = _lines(layer)
+        if sum(len(line.cells) > 1 for line in lines) < _FEWEST_ROWS:
+            return []
+        blocks: list[PageBlock] = []
+        after = 0  # the line behind the table before
+        for first, end in _runs(lines):
+            caption = _caption(lines[max(0, first - 3) : first][::-1], layer.text)
+            while end - first > _FEWEST_ROWS and (below := _caption(lines[end - 1 : end], layer.text)):
+                caption, end = caption or below, end - 1
+            rows = lines[first:end]
+            columns = _columns(rows)
+            if not _is_table(rows, columns, layer.text):
+                continue
+            begun = _above(lines, first, after, columns)
+            after, rows = end, lines[begun:end]
+            heads = _header_rows(rows, columns, layer.text)
+            if heads == 0 and last is not None and _goes_on(last, page_no, columns, width):
+                table = last.table
+            else:
+                names = _names(rows[:heads], columns, layer.text)
+                table = PageTable(names, caption, "", self._number)
+                self._number += 1
+            blocks += _blocks(rows, columns, heads, table, layer.text)
+            last = self._last = Last(page_no, tuple((left / width, right / width) for left, right in columns), table)
+        return blocks
+
+
+def _above(lines: Sequence[_Line], first: int, after: int, columns: Sequence[tuple[float, float]]) -> int:
+    """Return where a table begins with the names above several of its columns, each on a line of its own."""
+    begun = first
+    while begun > max(after, first - _MOST_NAMES) and len(lines[begun - 1].cells) == 1:
+        above, below = lines[begun - 1], lines[begun]
+        is_near = 0 <= below.top - above.top <= 2.5 * (below.bottom - below.top)
+        if not is_near or above.cells[0].left < columns[0][1] or above.cells[0].right > columns[-1][1] + 20:
+            break
+        begun -= 1
+    return begun
+
+
+def _goes_on(last: Last, page_no: int, columns: Sequence[tuple[float, float]], width: int) -> bool:
+    if last.page_no < page_no - 1 or len(last.columns) != len(columns) or not last.table.header:
+        return False
+    # Figures are set flush right and words flush left, so one of the edges is at the same place.
+    return all(
+        min(abs(left / width - before), abs(right / width - behind)) < _SAME_PLACE
+        for (left, right), (before, behind) in zip(columns, last.columns, strict=True)
+    )
+
+
+def _lines(layer: Layer) -> list[_Line]:
+    """Return the lines of a page with their cells; lines without a wide space have one."""
+    words, text = layer.words, layer.text
+    shown = np.flatnonzero((words.boxes[:, 2] > 0) & (words.boxes[:, 3] > 0))
+    if len(shown) < 2 * _FEWEST_ROWS:
+        return []
+    starts, ends = words.starts[shown], words.ends[shown]
+    x, y, w, h = words.boxes[shown].T
+    low = np.minimum(h[1:], h[:-1])
+    overlap = np.minimum(y[1:] + h[1:], y[:-1] + h[:-1]) - np.maximum(y[1:], y[:-1])
+    gaps = x[1:] - (x[:-1] + w[:-1])
+    # Not by the ends of lines: PDFium also sets them between single figures of one row.
+    breaks = (overlap < 0.2 * low) | (gaps < -np.maximum(h[1:], h[:-1]))
+    wide = ~breaks & (gaps > _GAP * np.maximum(h[1:], h[:-1]))
+    if (wide.sum()) < _FEWEST_ROWS:
+        return []
+    firsts = [0, *(np.flatnonzero(breaks) + 1).tolist()]
+    lasts = [*(number - 1 for number in firsts[1:]), len(shown) - 1]
+    cuts = set((np.flatnonzero(wide) + 1).tolist())
+    out: list[_Line] = []
+    right, edges = (x + w).tolist(), x.tolist()
+    tops, bottoms = np.minimum.reduceat(y, firsts).tolist(), np.maximum.reduceat(y + h, firsts).tolist()
+    starts, ends = starts.tolist(), ends.tolist()
+    for number, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
+        line = _Line(starts[first], ends[last], tops[number], bottoms[number])
+        inner = [first, *(at for at in range(first + 1, last + 1) if at in cuts), last + 1]
+        for one, other in pairwise(inner):
+            cell = _Cell(starts[one], ends[other - 1], edges[one], right[other - 1])
+            before = line.cells[-1] if line.cells else None
+            said = text[cell.start : cell.end]
+            if before and (text[before.start : before.end] in _SIGN or said in _AFTER):
+                before.end, before.right = cell.end, cell.right
+            elif not _LEADER.fullmatch(said):
+                line.cells.append(cell)
+        if line.cells:
+            out.append(line)
+    return out
+
+
+def _runs(lines: Sequence[_Line]) -> list[tuple[int, int]]:
+    """Return where lines of several cells follow each other from the top down, with few of one cell between them."""
+    out: list[tuple[int, int]] = []
+    first = last = -1
+    for number, line in enumerate(lines):
+        high = line.bottom - line.top
+        if first >= 0 and (
+            line.top < lines[number - 1].top - 3.5 * high
+            or line.top - lines[number - 1].bottom > _APART * high
+            or number - last > _MOST_BETWEEN
+        ):
+            out.append((first, last + 1))
+            first = -1
+        if len(line.cells) > 1:
+            first = number if first < 0 else first
+            last = number
+    if first >= 0:
+        out.append((first, last + 1))
+    return out
+
+
+def _columns(rows: Sequence[_Line]) -> list[tuple[float, float]]:
+    """Return left and right of the columns: strips that no usual row leaves empty and none crosses."""
+    usual = max((len(row.cells) for row in rows), default=0)
+    counts = sorted((len(row.cells) for row in rows if len(row.cells) > 1), reverse=True)
+    if not counts or usual > _MOST_COLUMNS:
+        return []
+    middle = counts[len(counts) // 2]
+    spans = sorted((c.left, c.right) for row in rows if len(row.cells) >= max(2, middle) for c in row.cells)
+    out: list[list[float]] = []
+    for left, right in spans:
+        if out and left < out[-1][1]:
+            out[-1][1] = max(out[-1][1], right)
+        else:
+            out.append([left, right])
+    return [(left, right) for left, right in out]
+
+
+def _place(cell: _Cell, columns: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the columns over which a cell stands, or the nearest one."""
+    over = [number for number, (left, right) in enumerate(columns) if cell.left < right and cell.right > left]
+    if over:
+        return over
+    middle = (cell.left + cell.right) / 2
+    return [min(range(len(columns)), key=lambda number: abs(sum(columns[number]) / 2 - middle))]
+
+
+def _is_figure(text: str) -> bool:
+    return bool(_FIGURE.fullmatch(text) or _NOTHING.fullmatch(text))
+
+
+def _is_table(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], text: str) -> bool:
+    full = [row for row in rows if len(row.cells) > 1]
+    leaders = sum(bool(_LEADERS.search(text, row.start, row.end)) for row in rows)
+    if len(full) < _FEWEST_ROWS or len(columns) < 2 or 2 * len(full) < len(rows) or 3 * leaders > len(rows):
+        return False
+    cells: list[list[str]] = [[] for _ in columns]
+    for row in full:
+        for cell in row.cells:
+            over = _place(cell, columns)
+            if len(over) == 1:
+                cells[over[0]].append(text[cell.start : cell.end])
+    filled = [len(column) >= 0.4 * len(full) for column in cells]
+    figures = [sum(map(_is_figure, column)) >= max(_FEWEST_ROWS, 0.5 * len(column)) for column in cells]
+    long = [bool(column) and sum(len(one.split()) for one in column) > _LONGEST_TEXT * len(column) for column in cells]
+    lettered = sum(any(any(map(str.isalpha, text[c.start : c.end])) for c in row.cells) for row in full)
+    if sum(filled) < 2 or any(long[1:]) or 2 * lettered < len(full):
+        return False
+    signs = sum(bool(_PROGRAM.search(text, row.start, row.end)) for row in rows)
+    if 3 * signs > len(rows):
+        return False
+    if sum(len(row.cells) for row in full) < _FILLED * len(full) * len(columns):
+        return False
+    if any(has and some for has, some in zip(figures[1:], filled[1:], strict=True)):
+        return True
+    # Words alone may be lines that are spread to the margins, or a program.
+    whole = sum(len(row.cells) >= 3 for row in full)
+    return sum(filled) >= 3 and whole >= _FEWEST_OF_WORDS and whole >= 0.75 * len(full) >= 0.5 * len(rows)
+
+
+def _header_rows(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], text: str) -> int:
+    """Return how many rows at the top name the columns: those before the first with a figure that is no year."""
+    has_figures = False
+    for number, row in enumerate(rows):
+        said = [(text[c.start : c.end], _place(c, columns)) for c in row.cells]
+        behind = [one for one, over in said if over[0] > 0]
+        figures = [one for one in behind if _is_figure(one)]
+        if figures and not all(_YEAR.fullmatch(one) for one in figures):
+            has_figures = True
+            # The title of a section, and the first line of a row of several lines, are no names of columns.
+            behind_names = {over[0] for one, over in said if over[0] > 0 and _is_figure(one)}
+            while number > 0 and _begins_row(rows[number - 1], columns, behind_names):
+                number -= 1
+            return number if number <= _MOST_HEADS else 0
+    whole = next((number for number, row in enumerate(rows) if len(row.cells) >= len(columns)), 0)
+    return 0 if has_figures or whole > _MOST_HEADS else max(1, whole)
+
+
+def _begins_row(row: _Line, columns: Sequence[tuple[float, float]], figures: set[int]) -> bool:
+    places = [_place(cell, columns) for cell in row.cells]
+    return places[0][0] == 0 and not any(figures & set(over) for over in places)
+
+
+def _names(heads: Sequence[_Line], columns: Sequence[tuple[float, float]], text: str) -> tuple[str, ...]:
+    if not heads:
+        return ()
+    names: list[list[str]] = [[] for _ in columns]
+    for row in heads:
+        for cell in row.cells:
+            for number in _place(cell, columns):
+                names[number].append(text[cell.start : cell.end].replace("\n", " "))
+    return tuple(" ".join(parts)[:_LONGEST_NAME] for parts in names)
+
+
+def _caption(lines: Sequence[_Line], text: str) -> str:
+    """Return the first line that is written as the caption of a table, else ""."""
+    for line in lines:
+        said = text[line.start : line.end]
+        if _CAPTION.match(said):
+            return said.replace("\n", " ")[:_LONGEST_NAME]
+    return ""
+
+
+def _blocks(
+    rows: Sequence[_Line], columns: Sequence[tuple[float, float]], heads: int, table: PageTable, text: str
+) -> list[PageBlock]:
+    out: list[PageBlock] = []
+    open_rows: list[_Line] = []  # the lines before of a row of several lines
+    for number, row in enumerate(rows):
+        if number >= heads and number + 1 < len(rows) and _continues(row, rows[number + 1], columns, text):
+            open_rows.append(row)
+            continue
+        spans: list[tuple[int, int]] = [(-1, -1)] * len(columns)
+        for cell in (cell for line in [*open_rows, row] for cell in line.cells):
+            at = _place(cell, columns)[0]
+            begun, _ = spans[at]
+            spans[at] = (cell.start if begun < 0 else begun, cell.end)
+        start = open_rows[0].start if open_rows else row.start
+        place, cells = start, []
+        for begun, ended in spans:
+            cells.append((begun, ended) if begun >= 0 else (place, place))
+            place = max(place, cells[-1][1])
+        out.append(
+            PageBlock("header_row" if number < heads else "row", start, row.end, table=table, cells=tuple(cells))
+        )
+        open_rows = []
+    return out
+
+
+def _continues(row: _Line, after: _Line, columns: Sequence[tuple[float, float]], text: str) -> bool:
+    """Return whether the last cell of a line without figures goes on in the next line, which belongs to its row."""
+    last, first = row.cells[-1], after.cells[0]
+    column = _place(first, columns)[0]
+    if len(row.cells) > 2 or _place(last, columns)[0] != column or after.start <= row.end:
+        return False
+    if any(_is_figure(text[cell.start : cell.end]) for cell in row.cells):
+        return False
+    return column > 0 or (len(after.cells) > 1 and text[first.start].islower())
