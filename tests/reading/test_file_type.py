@@ -122,7 +122,10 @@ NOTEBOOK = (
         ("a.txt", MAIL, "an e-mail"),
         ("a.md", b"From ada@heron.example Thu May  2 10:00:00 2024\n" + MAIL, "an e-mail"),
         ("a.mbox", b"From ada Thu May  2 10:00:00 2024\nFrom: Ada\n\nHello\n", "an e-mail"),
-        ("a.eml", b"Subject: Hello\n\nHello\n", "an e-mail"),
+        ("a.eml", b"Subject: =?utf-8?Q?Ol=C3=A1?=\n\nHello\n", "an e-mail"),
+        ("a.eml", b"Subject: Hello\nContent-Type: multipart/mixed; boundary=x\n\n--x\n", "an e-mail"),
+        ("a.eml", b"Subject: Hello\nContent-Transfer-Encoding: quoted-printable\n\nHello =C3\n", "an e-mail"),
+        ("a.eml", b"no header at all", "an e-mail"),
         ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an e-mail"),
         (
             "a.mht",
@@ -147,7 +150,14 @@ def test_mail_and_notebooks_are_refused_with_what_to_do(name: str, data: bytes, 
         ("a.txt", b'{"notebooks": [{"cells": [], "nbformat": 4}]}', "txt"),
         ("a.txt", b'{"cells": "nbformat": no JSON', "txt"),
         ("a.py", b"nbformat = 4\ncells = []", "code"),
+        ("a.eml", b"Subject: Hello\n\nHello\n", "txt"),
+        (
+            "a.eml",
+            b"From: Jo\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n"
+            b"Content-Transfer-Encoding: 8bit\n\nDear Mara,\n",
+            "txt",
+        ),
     ],
 )
-def test_text_about_mail_and_notebooks_is_text(name: str, data: bytes, kind: str) -> None:
+def test_plain_mail_and_text_about_mail_and_notebooks_is_text(name: str, data: bytes, kind: str) -> None:
     assert kind_of(name, data) == kind

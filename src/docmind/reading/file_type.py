@@ -73,7 +73,12 @@ _FIELD = re.compile(rb"^([!-9;-~]{1,100}):", re.M)
 _OF_MAIL = frozenset((b"from", b"to", b"subject", b"date", b"received", b"message-id", b"return-path", b"delivered-to"))
 _ENCODED = frozenset((b"mime-version", b"content-transfer-encoding"))
 _OUTLOOK = "__properties_version1.0".encode("utf-16-le")  # a part of each mail that Outlook saves
-_MAILS = ("eml", "mbox", "mbx", "emlx", "msg")
+_MAILBOXES = ("mbox", "mbx", "emlx", "msg")
+_MAILS = ("eml", *_MAILBOXES)
+_ENCODED_BODY = re.compile(  # or another than plain text, or words of the header that are encoded
+    rb"^content-type:(?!\s*text/plain)|^content-transfer-encoding:(?!\s*(?:[78]bit|binary)\b)|=\?[\w-]+\?[bq]\?",
+    re.I | re.M,
+)
 
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
@@ -174,7 +179,10 @@ def _text(upload: Upload) -> str:
 
 
 def _refuse_mail(upload: Upload) -> None:
-    """Raise `UnsupportedFileError` for a mail, by its name or its header: the bodies of most are encoded."""
+    """Raise `UnsupportedFileError` for a mail, by its name or its header: the bodies of most are encoded.
+
+    A mail that is plain text as it stands is read as that.
+    """
     suffix = _suffix(upload.name)
     header = _HEADER.match(upload.data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip().replace(b"\r\n", b"\n"))
     fields = {name.lower() for name in _FIELD.findall(header[1])} if header else set[bytes]()
@@ -187,7 +195,8 @@ def _refuse_mail(upload: Upload) -> None:
             hint=_("Open it in a browser, print it to PDF or save it as HTML, and add that."),
         )
     is_outlook = upload.data.startswith(_OLE) and _OUTLOOK in upload.data
-    if suffix in _MAILS or is_outlook or (fields & _ENCODED and fields & _OF_MAIL):
+    is_plain_mail = suffix not in _MAILBOXES and header is not None and not _ENCODED_BODY.search(header[1])
+    if is_outlook or (not is_plain_mail and (suffix in _MAILS or (fields & _ENCODED and fields & _OF_MAIL))):
         raise UnsupportedFileError(
             _("{name} is an e-mail or a mailbox, which DocMind does not read yet.").format(name=upload.name),
             hint=_("Open it in your mail program, print it to PDF or save its text, and add that."),
