@@ -514,7 +514,8 @@ def _set_leads(text: str, units: Sequence[_Unit]) -> None:
 
 def _names_of(units: Sequence[_Unit], at: int) -> list[_Unit]:
     """Return the rows above a row of a known table that name its columns and follow each other."""
-    table = units[at].known.table if units[at].known is not None else None
+    known = units[at].known
+    table = known.table if known is not None else None
     names: list[_Unit] = []
     for unit in reversed(units[:at]):
         if unit.known is None or unit.known.table != table or (names and not unit.is_names):

@@ -111,7 +111,7 @@ def _ingestion_of(raw: str) -> Ingestion | None:
         found: dict[str, Any] = json.loads(raw)
         versions = tuple((_name(one), _name(version)) for one, version in found.pop("versions"))
         names = {one: _name(found.pop(one)) for one in ("engine", "ocr_engine")}
-        losses = tuple(_loss(*each) for each in found.pop("losses", ()))
+        losses = tuple(_loss(**each) for each in found.pop("losses", ()))
         numbers = {one: _amount(value) for one, value in found.items()}
         return Ingestion(**names, versions=versions, losses=losses, **numbers)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

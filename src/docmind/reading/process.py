@@ -79,7 +79,7 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Open
     skip, broken = set(header["skip"]), set(header["broken"])
     for page in _not_all_blank(opened, skip, broken, rules, upload.name):
         _send(outgoing, page)
-    write_frame(outgoing, {"end": True, "losses": [list(loss) for loss in opened.losses]})
+    write_frame(outgoing, {"end": True, "losses": [[loss.kind, loss.count, loss.place] for loss in opened.losses]})
 
 
 def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rules, name: str) -> Iterator[ParsedPage]:

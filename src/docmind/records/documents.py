@@ -138,7 +138,8 @@ LossKind = Literal[
 """What a reader may see in a file and not read: `part` is any other part of it, `formula` one without a result."""
 
 
-class Loss(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Loss:
     """What a reader saw in a file and did not read: how many of a kind, and where: a page, sheet or part."""
 
     kind: LossKind

@@ -13,7 +13,7 @@ from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.epub import Book, Chapters
 from docmind.reading.formats.html import text_of
-from docmind.records.documents import Upload
+from docmind.records.documents import Loss, Upload
 
 KIND = "application/xhtml+xml"
 
@@ -86,7 +86,7 @@ def test_a_broken_chapter_costs_itself_alone() -> None:
     data = papers.packed_book({"a.xhtml": page("<p>First words.</p>"), "b.xhtml": page("<p>Other words.</p>")}, {})
     opened = reader("epub")(Upload("a.epub", with_broken("O/a.xhtml", data)), "epub", Rules())
     assert opened.page(1).text == "Other words."
-    assert [tuple(loss) for loss in opened.losses] == [("part", 1, "O/a.xhtml")]
+    assert list(opened.losses) == [Loss("part", 1, "O/a.xhtml")]
     with pytest.raises(CorruptFileError, match="cannot be read"):
         reader("epub")(Upload("a.epub", with_broken("O/b.xhtml", with_broken("O/a.xhtml", data))), "epub", Rules())
 
@@ -94,4 +94,4 @@ def test_a_broken_chapter_costs_itself_alone() -> None:
 def test_what_a_chapter_loses_is_told_with_its_place() -> None:
     chapters = {"a.xhtml": page("<p>Words<img src='x.png'/></p>"), "b.xhtml": page("<p>a</p><video src='v'/>")}
     opened = reader("epub")(Upload("a.epub", papers.packed_book(chapters, {})), "epub", Rules())
-    assert [tuple(loss) for loss in opened.losses] == [("picture", 1, "O/a.xhtml"), ("media", 1, "O/b.xhtml")]
+    assert list(opened.losses) == [Loss("picture", 1, "O/a.xhtml"), Loss("media", 1, "O/b.xhtml")]

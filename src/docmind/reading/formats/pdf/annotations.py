@@ -98,7 +98,7 @@ def annotations_of(page: object) -> Annotations:
                 losses.note(_LOST.get(kind, "annotation"))
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
-    return Annotations(tuple(notes), tuple((kind, found) for kind, found, _place in losses.found()), has_fields)
+    return Annotations(tuple(notes), tuple((loss.kind, loss.count) for loss in losses.found()), has_fields)
 
 
 _NONE = Annotations()
