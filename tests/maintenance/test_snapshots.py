@@ -481,15 +481,18 @@ class _Other:
 
 def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
-    columns = "SELECT name FROM pragma_table_info('documents')"
+    columns = (
+        "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'"
+        " AND t.name IN ('documents', 'pages', 'nodes')"
+    )
     before = Database(folder / "before.db", bytes(32), migrations=MIGRATIONS[:-1])
     had = before.all(columns)
     before.close()
     with opened(folder) as docmind:
-        added = [column for (column,) in docmind.vault.database.all(columns) if (column,) not in had]
+        added = [place for place in docmind.vault.database.all(columns) if place not in had]
         with docmind.vault.database.outside() as db:
-            for column in added:
-                db.execute(f"ALTER TABLE documents DROP COLUMN {column}")
+            for table, column in added:
+                db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             db.execute("DELETE FROM migrations WHERE number = ?", (len(MIGRATIONS),))
         return len(MIGRATIONS) - 1
 

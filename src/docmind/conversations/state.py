@@ -241,6 +241,7 @@ def nearest_of(plain: Mapping[str, Any]) -> tuple[Hit, ...]:
                 **hit,
                 "boxes": _boxes(hit["boxes"]),
                 "ranks": (),
+                "heading_path": tuple(hit.get("heading_path", ())),
                 **{name: ArtifactRef(**hit[name]) for name in ("image", "thumbnail") if hit[name] is not None},
             }
         )
