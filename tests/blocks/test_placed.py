@@ -94,6 +94,12 @@ def test_the_names_of_columns_are_repeated_on_each_sheet() -> None:
     assert found == [f"k{number} | v{number}" for number in range(100)]
 
 
+def test_names_that_fill_a_sheet_are_not_repeated() -> None:
+    rows = [["Key", "Value " * 350], *([f"k{number}", f"v{number}"] for number in range(100))]
+    sheets = flow([Table(rows=rows, header_rows=1)], "a.csv", 6)
+    assert sum(sheet.text.count("Key") for sheet in sheets) == 1
+
+
 def test_a_page_break_ends_a_sheet_but_makes_no_empty_one() -> None:
     end = Block(kind="page_break")
     sheets = flow([end, Block(kind="paragraph", text="one"), end, end, Block(kind="paragraph", text="two")], "a", 10)

@@ -50,6 +50,7 @@ _FACES: dict[Face, tuple[str, int]] = {
 _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
 _COLUMN_GAP, _NARROWEST = 18, 60
 CELL_MAX = 2_000  # characters of a cell that are placed
+_TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated on each sheet
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
@@ -228,6 +229,9 @@ class _Flow:
         about = PageTable(_names_of(header), table.caption[:_TITLE_MAX], table.sheet[:_TITLE_MAX], self._tables)
         self._tables += 1
         edges = _columns(sample)
+        names = [(row, _wrapped(row, edges, "bold")) for row in header]
+        if sum(_tall(lines, is_header=True) for _row, lines in names) > _TALLEST_NAMES:
+            names = []  # each sheet would hold little but them
         before = "\n\n"
         for number, row in enumerate(chain(sample, rows)):
             if not any(row):
@@ -236,8 +240,8 @@ class _Flow:
             lines = _wrapped(row, edges, "bold" if is_header else "body")
             if self._y + _tall(lines, is_header=is_header) > HEIGHT - MARGIN and self._lines:
                 self._turn()
-                for names in () if is_header else header:
-                    self._row(names, _wrapped(names, edges, "bold"), edges, before, about, is_header=True)
+                for cells, placed in () if is_header else names:
+                    self._row(cells, placed, edges, before, about, is_header=True)
             self._row(row, lines, edges, before, about, is_header=is_header)
             before = "\n"
         self._y += line_height("body") // 2
