@@ -10,7 +10,9 @@ import pytest
 from desks import text_pdf
 from docmind.config import ReadingSettings
 from docmind.errors import EmptyFileError, NotFoundError, TooLargeError
+from docmind.ingest.llama_nodes import WindowParser
 from docmind.reading.llama_reader import FileReader
+from docmind_testkit import FakeEmbedder
 from loops import run_async
 
 
@@ -59,3 +61,13 @@ def test_what_cannot_be_read_is_an_error_of_docmind(tmp_path: Path, reader: File
     (tmp_path / "big.txt").write_bytes(bytes(2 << 20))
     with pytest.raises(TooLargeError):
         reader.load_data(tmp_path / "big.txt")
+
+
+def test_its_pages_have_what_tables_need_to_become_nodes_of_their_own(tmp_path: Path, reader: FileReader) -> None:
+    path = tmp_path / "tools.md"
+    path.write_text("# Tools\n\nThey hang in the shed.\n\n| Tool | Place |\n|---|---|\n| Saw | Wall |\n", "utf-8")
+    nodes = WindowParser(FakeEmbedder()).get_nodes_from_documents(reader.load_data(path))
+    assert [(node.metadata["modality"], node.get_content().splitlines()[-1]) for node in nodes] == [
+        ("text", "They hang in the shed."),
+        ("table", "Saw | Wall"),
+    ]

@@ -24,7 +24,7 @@ with ALONE:
     from llama_index.core.readers.base import BaseReader
     from llama_index.core.schema import Document
 
-_HIDDEN = ["doc_id", *(column.name for column in FACTS), "kind", "language", "text_source"]
+_HIDDEN = ["doc_id", *(column.name for column in FACTS), "kind", "language", "text_source", "blocks"]
 
 
 class FileReader(BaseReader):
@@ -57,7 +57,8 @@ class FileReader(BaseReader):
         """Yield the pages of a file, in order, while they are read.
 
         The metadata are `doc_id` (from the SHA-256 of the file), `document` (its name), what the file's own metadata
-        says (`title` and others), `kind`, `page_no`, `language`, `text_source` and those of `extra_info`.
+        says (`title` and others), `kind`, `page_no`, `language`, `text_source`, `blocks` (what the text is made of, for
+        `WindowParser`) and those of `extra_info`.
 
         Raises `NotFoundError` and the kinds of `ReadingError`.
         """
@@ -87,6 +88,7 @@ class FileReader(BaseReader):
                         "page_no": page.page_no,
                         "language": language_of(page.text),
                         "text_source": page.text_source,
+                        "blocks": page.blocks.hex(),
                     },
                     excluded_embed_metadata_keys=_HIDDEN,
                     excluded_llm_metadata_keys=_HIDDEN,
