@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from docmind.blocks import Block, Table
+from docmind.blocks import Block, PageBlock, PageTable, Table
 from docmind.embedding.chunking import (
     LABEL,
     OVERLAP,
@@ -174,3 +174,10 @@ def test_a_row_longer_than_a_window_is_cut() -> None:
     found = nodes_from(Table(rows=[["a b c", "few"], ["many words " * 150, "few"]]))
     assert len(found) > 1
     assert sum(text.count("many") for _, text, *_ in found) == 150
+
+
+def test_a_page_of_which_only_the_tables_are_known_is_cut_at_equal_steps() -> None:
+    text = "Prose before the table goes on.\nWax 60\nOil 70\nProse after the table goes on as well."
+    rows = [PageBlock("row", 32, 38, table=PageTable()), PageBlock("row", 39, 45, table=PageTable())]
+    [(node, _)] = nodes_of_page(INFO, "label", FAKE, 1, "en", text, rows)
+    assert (node.modality, node.start, node.end) == ("text", 0, len(text))

@@ -23,6 +23,7 @@ from docmind.records.documents import DocumentInfo, Modality
 
 WINDOW, OVERLAP, LABEL = 220, 0, 32  # word pieces; with the label a window stays under the model's 256
 _CONTEXT_CHARS, _PIECE_CHARS = 200, 3  # of what is embedded before rows; characters of a word piece, at least
+_COVERED = 0.9  # of a page's text, by blocks that say what all of it is
 _AROUND = 4  # the special tokens, and the full stop behind the label
 _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _WORD = re.compile(r"\S+")
@@ -54,11 +55,17 @@ class Part(NamedTuple):
 
 
 def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBlock]) -> list[Part]:
-    """Return the parts of a page that is made of blocks; none where it has no blocks.
+    """Return the parts of a page that is made of blocks; none where they cover only a part of it.
 
     Rows of a table are kept together and apart from prose, and a row is not torn where it fits into a window. `pieces`
     holds the offsets of the model's word pieces in `text`, shape (n, 2).
+
+    Of a page of a PDF only tables are known. Cut apart from the text around them, their rows were found less often
+    (recall at 5 of questions to financial filings 0.842 to 0.789), so such a page is cut at equal steps.
     """
+    said = sum(len("".join(text[block.start : block.end].split())) for block in blocks)
+    if said < _COVERED * len("".join(text.split())):
+        return []
     found: list[Part] = []
     for run in _runs(text, blocks):
         modality = _modality_of(run)
@@ -98,8 +105,6 @@ def _runs(text: str, blocks: Sequence[PageBlock]) -> Iterator[list[PageBlock]]:
 
 def _covering(text: str, blocks: Sequence[PageBlock]) -> Iterator[PageBlock]:
     """Yield the blocks of a page, and what lies between them as paragraphs."""
-    if not blocks:
-        return
     at = 0
     for block in (*blocks, PageBlock("paragraph", len(text), len(text))):
         if text[at : block.start].strip():
