@@ -163,7 +163,8 @@ def headed_passages(
     """Return the passages of a page, each with the nearest heading above it on one line; empty where there is none."""
     units = _units(text, running, structure)
     if all(unit.kind == "heading" or unit.is_names for unit in units):  # the page has nothing else
-        units = [replace(unit, kind="keyed", known=None) for unit in units]
+        guessed = [unit for unit in units if unit.known is None] or units
+        units = [replace(unit, kind="keyed", known=None) if unit in guessed else unit for unit in units]
     found: list[tuple[str, Passage]] = []
     heading = structure[0].path[-1] if structure and structure[0].path else ""
     for at, unit in enumerate(units):

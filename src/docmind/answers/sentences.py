@@ -17,7 +17,7 @@ BLOCK = 160
 
 _NUMBER = re.compile(r"\d")
 _SENTENCE_ENDS = (".", "!", "?")
-BULLET = re.compile(r"^\s*(?:[•·▪●‣*–—-]\s|\(?[a-zA-Z0-9]{1,3}[.)]\s|§|[IVXLC]+\s[-–—]\s|Art\.\s)")
+BULLET = re.compile(r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?[a-zA-Z0-9]{1,3}[.)]\s|§|[IVXLC]+\s[-–—]\s|Art\.\s)")
 
 
 def units(text: str) -> list[tuple[int, int]]:
