@@ -132,7 +132,8 @@ def degraded(desk: DocMind) -> set[str]:
 
 def test_rows_are_found_by_their_words_before_they_have_vectors(docmind: DocMind) -> None:
     (info,) = docmind.documents.all()
-    assert 0 < without_vectors(docmind) <= info.pages - 16
+    assert info.ingestion is not None
+    assert 0 < without_vectors(docmind) <= info.ingestion.passages - 16
     (hit, *_others) = docmind.search(f"heron{ROWS - 1}").hits
     assert hit.page_no == info.pages
     assert "unprepared" in degraded(docmind)
