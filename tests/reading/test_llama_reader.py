@@ -71,3 +71,5 @@ def test_its_pages_have_what_tables_need_to_become_nodes_of_their_own(tmp_path: 
         ("text", "They hang in the shed."),
         ("table", "Saw | Wall"),
     ]
+    assert all("blocks" not in node.metadata for node in nodes), "a window does not repeat the structure of its page"
+    assert all("blocks" not in one.metadata for node in nodes for one in node.relationships.values())

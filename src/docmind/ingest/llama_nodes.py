@@ -21,7 +21,14 @@ from docmind.runtime import ALONE
 with ALONE:
     from llama_index.core.ingestion import IngestionPipeline
     from llama_index.core.node_parser import NodeParser
-    from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode, TransformComponent
+    from llama_index.core.schema import (
+        BaseNode,
+        Document,
+        NodeRelationship,
+        RelatedNodeInfo,
+        TextNode,
+        TransformComponent,
+    )
 
 _FOR_MODELS = ["document", "page_no"]  # the metadata that a language model reads before a window
 
@@ -103,7 +110,16 @@ class WindowParser(NodeParser):
         for node, (start, end) in zip(linked, spans, strict=True):
             assert isinstance(node, TextNode)
             node.start_char_idx, node.end_char_idx = start, end
+            node.metadata = _without_blocks(node.metadata)  # LlamaIndex adds all that is known of the page
+            for related in node.relationships.values():
+                assert isinstance(related, RelatedNodeInfo)
+                related.metadata = _without_blocks(related.metadata)
         return linked
+
+
+def _without_blocks(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata without the structure of a whole page, which each of its windows would repeat."""
+    return {name: value for name, value in metadata.items() if name != "blocks"}
 
 
 def _document_of(page: BaseNode) -> DocumentInfo:
