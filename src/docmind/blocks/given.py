@@ -8,7 +8,7 @@ from typing import Literal
 
 from docmind.records.documents import Loss, LossKind
 
-BlockKind = Literal[
+TextKind = Literal[
     "heading",
     "paragraph",
     "item",
@@ -21,8 +21,10 @@ BlockKind = Literal[
     "note",
     "header",
     "footer",
-    "page_break",
 ]
+"""The kinds of blocks that have a text."""
+
+BlockKind = Literal[TextKind, "page_break"]
 CellType = Literal[
     "text", "number", "amount", "percent", "date", "time", "duration", "bool", "error", "empty"
 ]  # fmt: skip

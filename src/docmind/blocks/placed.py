@@ -14,25 +14,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+from docmind.blocks.given import TextKind
 from docmind.errors import DamagedError
 from docmind.wording import _
 
-PageKind = Literal[
-    "heading",
-    "paragraph",
-    "item",
-    "code",
-    "equation",
-    "figure",
-    "caption",
-    "footnote",
-    "comment",
-    "note",
-    "header",
-    "footer",
-    "row",
-    "header_row",
-]
+PageKind = Literal[TextKind, "row", "header_row"]
 Cells = tuple[tuple[int, int], ...]
 """Spans of the cells of a row in the page's text, in the order of the columns; an empty cell has an empty span."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -78,6 +79,11 @@ class Picture:
     thumbnail: bytes
     marks: bytes
     is_blank: bool
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a `ParsedPage` that show this picture."""
+        names = ("width", "height", "image", "thumbnail", "marks")
+        return {name: getattr(self, name) for name in names}
 
 
 def encode(image: Image.Image, rules: Rules) -> Picture:
@@ -187,14 +193,10 @@ class ImageFile:
         """Return one frame as a page: upright, on white, as eight-bit RGB."""
         picture = encode(self.upright(page_no), self._rules)
         return ParsedPage(
+            **picture.fields(),
             page_no=page_no,
-            width=picture.width,
-            height=picture.height,
             text="",
             words=b"",
-            image=picture.image,
-            thumbnail=picture.thumbnail,
-            marks=picture.marks,
             text_source="none",
             confidence=0.0,
             needs_ocr=not picture.is_blank,

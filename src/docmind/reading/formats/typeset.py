@@ -5,6 +5,8 @@ The input is blocks, the output sheets of placed lines. Every word gets a box, s
 Drawing, encoding and marking a page take 0.1 s, and placing its lines a fortieth of that. So only the first pages of a
 document are drawn while it is read; of the others the sheet itself is stored in place of a picture, and drawn when
 somebody looks at it (`docmind.reading.drawing`).
+
+It is one module of more than 500 lines because placing, drawing and storing a sheet share its measures and fonts.
 """
 
 from __future__ import annotations
@@ -518,15 +520,11 @@ class LaidOut:
         scale = self._rules.image_side_px / HEIGHT
         picture = encode(_draw(sheet.lines, tall, _size(tall, scale)), self._rules)
         return ParsedPage(
+            **picture.fields(),
             page_no=page_no,
-            width=picture.width,
-            height=picture.height,
             text=sheet.text,
             words=_words(sheet, scale).pack(),
             blocks=pack(sheet.blocks),
-            image=picture.image,
-            thumbnail=picture.thumbnail,
-            marks=picture.marks,
             text_source="layer",
             confidence=1.0,
         )

@@ -2,6 +2,8 @@
 
 Text that was inserted while changes are tracked is text; deleted and moved-away text is not. A field shows its result,
 not its instruction.
+
+It is one module of more than 500 lines because whatever stands in a run has its rule here.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 PDFium gives text in the order in which it was drawn, which nearly always follows the columns. Where it jumps over the
 same gap line after line, the words between two lines that cross the gap are put in order column by column. The cells of
 a table are left as they are: few of their lines begin with a small letter as those of prose do, they fill their columns
-less, or they start anew in all columns at once.
+less, or the lines of all columns begin at the same height.
 """
 
 from __future__ import annotations

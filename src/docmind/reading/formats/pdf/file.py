@@ -131,14 +131,10 @@ class PdfFile:
             layer, comments = with_notes(layer, annotations.notes, matrix_of(page, width, height))
             blocks += comments
         return ParsedPage(
+            **picture.fields(),
             page_no=page_no,
-            width=picture.width,
-            height=picture.height,
             text=layer.text,
             words=layer.words.pack(),
-            image=picture.image,
-            thumbnail=picture.thumbnail,
-            marks=picture.marks,
             text_source="layer" if layer.text else "none",
             confidence=round(plausibility(layer.text), 3),
             needs_ocr=wanted,
@@ -151,16 +147,12 @@ def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:
     """Return an empty sheet for a page that cannot be read."""
     picture = blank(rules)
     return ParsedPage(
+        **picture.fields(),
         page_no=page_no,
-        width=picture.width,
-        height=picture.height,
         text="",
         words=b"",
-        image=picture.image,
-        thumbnail=picture.thumbnail,
         text_source="none",
         confidence=0.0,
-        marks=picture.marks,
     )
 
 
