@@ -149,6 +149,8 @@ def bench_table(options: argparse.Namespace) -> None:
     from docmind.config import ReadingSettings
     from docmind.reading import Reader
     from docmind.reading.formats import Rules, reader
+    from docmind.reading.formats.image import encode
+    from docmind.reading.formats.typeset import draw_sheet
 
     rows = options.size or 5_000
     lines = ["id,bird,weight,place", *(f"{n},heron {n % 97},{n * 37 % 9_973},nest {n % 31}" for n in range(rows))]
@@ -159,13 +161,13 @@ def bench_table(options: argparse.Namespace) -> None:
         work()
         return time.perf_counter() - started
 
-    opened = reader("csv")(upload, "csv", Rules(drawn_pages=0))
+    opened = reader("csv")(upload, "csv", Rules())
     pages = opened.pages
     layout = seconds(lambda: reader("csv")(upload, "csv", Rules()))
     some = range(1, min(pages, 200) + 1)
     as_sheets = seconds(lambda: [opened.page(number) for number in some]) / len(some)
-    drawn = reader("csv")(upload, "csv", Rules(drawn_pages=pages))
-    as_drawn = seconds(lambda: [drawn.page(number) for number in some[:10]]) / len(some[:10])
+    sheets = [opened.page(number).image for number in some[:10]]
+    as_drawn = seconds(lambda: [encode(draw_sheet(sheet), Rules()) for sheet in sheets]) / len(sheets)
     with Reader(ReadingSettings()) as reading:
         whole = seconds(lambda: list(reading.read(upload)))
     print(f"{rows:,} rows, {len(upload.data) / 1e6:.1f} MB, {pages:,} pages: laid out in {layout:.1f} s")

@@ -29,6 +29,9 @@ from docmind.records.search import Degraded, Filters, StoredFacts
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _, ngettext
 
+EMBEDDED_AT_ONCE = 16
+"""The first pages of a document, whose passages get their vectors while it is read, whatever its kind."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRecord(PageText):
@@ -52,12 +55,13 @@ class PageRecord(PageText):
         return unpack(self.blocks, len(self.text))
 
     @property
-    def is_sheet(self) -> bool:
-        """Whether it was not drawn while it was read: picture and thumbnail are drawn from one artifact.
+    def is_embedded_later(self) -> bool:
+        """Whether its passages get their vectors once nothing is being read.
 
-        A small picture whose thumbnail is equal counts too; its vectors come later, nothing else.
+        These are the pages of a long text or table: stored as sheets, so that picture and thumbnail are one artifact,
+        and behind the first `EMBEDDED_AT_ONCE`. A small picture whose thumbnail is equal may be among them.
         """
-        return self.image == self.thumbnail
+        return self.image == self.thumbnail and self.page_no > EMBEDDED_AT_ONCE
 
 
 _DAMAGED_NAMED = 5  # damaged pages that one search names

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from docmind.documents.catalog import EMBEDDED_AT_ONCE
 from docmind.errors import DamagedError
 from docmind.records.documents import Modality
 from docmind.storage import Connection, Database, Preferences, Row
@@ -21,6 +22,7 @@ from docmind.wording import _
 _TOKENS = struct.Struct("<BBH")
 _VERSION = 1
 _AT_ONCE = 256  # rows of one query
+_IS_LATER = f"p.image = p.thumbnail AND p.page_no > {EMBEDDED_AT_ONCE}"  # a page that `is_embedded_later`
 _AWAITING = "awaiting_vectors"  # the preference that counts documents whose last vectors are still to be made
 
 
@@ -140,14 +142,14 @@ class NodeStore:
         return found
 
     def find_awaiting(self, fingerprint: str) -> list[str]:
-        """Return the documents with passages on sheets that have no vector of this model yet, and note how many.
+        """Return the documents with passages that have no vector of this model yet, and note how many.
 
-        Passages on other pages get theirs while they are read.
+        Only passages of pages that are `is_embedded_later` are looked at: others get theirs while they are read.
         """
-        rows = self._db.all(  # CROSS JOIN: sheets first, by their own index, for rows of pages are long
+        rows = self._db.all(  # CROSS JOIN: these pages first, by their own index, for rows of pages are long
             "SELECT DISTINCT d.doc_id FROM pages p CROSS JOIN documents d ON d.doc_id = p.doc_id"
             " CROSS JOIN nodes n ON n.doc_id = p.doc_id AND n.page_no = p.page_no"
-            " WHERE d.status = 'ready' AND d.deleted_at_ms IS NULL AND p.image = p.thumbnail AND NOT EXISTS"
+            f" WHERE d.status = 'ready' AND d.deleted_at_ms IS NULL AND {_IS_LATER} AND NOT EXISTS"
             " (SELECT 1 FROM vectors v WHERE v.content_hash = n.content_hash AND v.fingerprint = ?)"
             " ORDER BY d.doc_id",
             (fingerprint,),
@@ -156,9 +158,9 @@ class NodeStore:
             Preferences(self._db).put(_AWAITING, len(rows))
         return [doc_id for (doc_id,) in rows]
 
-    def has_sheets(self, doc_id: str) -> bool:
-        """Return whether a document has pages that are drawn when they are looked at."""
-        return self._db.one("SELECT 1 FROM pages WHERE doc_id = ? AND image = thumbnail LIMIT 1", (doc_id,)) is not None
+    def is_embedded_later(self, doc_id: str) -> bool:
+        """Return whether passages of a document get their vectors once nothing is being read."""
+        return self._db.one(f"SELECT 1 FROM pages p WHERE p.doc_id = ? AND {_IS_LATER} LIMIT 1", (doc_id,)) is not None
 
     def without_vectors(self, fingerprint: str, pages: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
         """Return those of these pages, by document id and number, of which a passage has no vector of this model."""

@@ -400,14 +400,15 @@ class IndexSync:
     ) -> dict[bytes, np.ndarray]:
         """Return the stored vectors; those of another model are embedded again.
 
-        Nodes on sheets may have none: they are found by their words until `docmind.ingest.later` has made it.
+        Nodes of pages that are embedded later may have none: they are found by their words until
+        `docmind.ingest.later` has made it.
         """
         fingerprint = self._embedder.fingerprint
         vectors = self._nodes.vectors(fingerprint, (node.content_hash for node in nodes))
         missing = {
             node.content_hash: node
             for node in nodes
-            if node.content_hash not in vectors and not pages[node.page_no].is_sheet
+            if node.content_hash not in vectors and not pages[node.page_no].is_embedded_later
         }
         if missing:
             texts = [embedded_node(label, node, pages[node.page_no].text) for node in missing.values()]

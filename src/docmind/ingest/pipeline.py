@@ -444,7 +444,7 @@ class Ingest:
         self._db.settle()
         ready = self._catalog.document(doc_id)
         self._index.started().mirror.put(doc_id)
-        if self._nodes.has_sheets(doc_id):
+        if self._nodes.is_embedded_later(doc_id):
             self.later.look()
         losses = ready.ingestion.losses if ready.ingestion is not None else ()
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message, losses=losses)

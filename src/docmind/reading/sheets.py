@@ -9,8 +9,9 @@ from __future__ import annotations
 SHEET = b"DMSH\x01"
 """The first bytes of a sheet, with the version of its form:
 
-SHEET, then as zlib the JSON of `{width, height, lines: [[face, x, y, text], ...]}`; `width` and `height` are those of
-the picture in pixels, `x` and `y` those of a line in the layout.
+SHEET, then as zlib the JSON of `{width, height, tall, lines: [[face, x, y, text], ...]}`; `width` and `height` are
+those of the picture in pixels, `tall` is the height of the layout (of a whole sheet where it is absent), `x` and `y`
+are those of a line in the layout.
 """
 
 

@@ -343,6 +343,12 @@ def m020_blocks(db: Connection) -> None:
     db.execute("ALTER TABLE nodes ADD COLUMN context TEXT NOT NULL DEFAULT ''")
 
 
+def m021_pages_that_wait(db: Connection) -> None:
+    """Replace the index of sheets by one of the pages whose passages get their vectors later: most sheets do not."""
+    db.execute("DROP INDEX IF EXISTS pages_sheets")
+    db.execute("CREATE INDEX pages_later ON pages (doc_id, page_no) WHERE image = thumbnail AND page_no > 16")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -364,4 +370,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m018_sheets,
     m019_facts_of_documents,
     m020_blocks,
+    m021_pages_that_wait,
 )

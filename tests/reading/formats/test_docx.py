@@ -19,7 +19,7 @@ NUMBER = '<w:numPr><w:ilvl w:val="{}"/><w:numId w:val="{}"/></w:numPr>'
 
 
 def page_text(data: bytes) -> str:
-    opened = reader("docx")(Upload("a.docx", data), "docx", Rules(drawn_pages=0))
+    opened = reader("docx")(Upload("a.docx", data), "docx", Rules())
     return "\n\n".join(opened.page(number).text for number in range(1, opened.pages + 1))
 
 
@@ -29,7 +29,7 @@ def text_of(body: str, parts: Mapping[str, str] | None = None) -> str:
 
 def losses_of(body: str, parts: Mapping[str, str] | None = None) -> tuple[Loss, ...]:
     data = word_xml(body + para("Text."), parts)
-    return reader("docx")(Upload("a.docx", data), "docx", Rules(drawn_pages=0)).losses
+    return reader("docx")(Upload("a.docx", data), "docx", Rules()).losses
 
 
 def blocks_of(body: str, parts: Mapping[str, str] | None = None) -> list[Block | Table]:

@@ -45,7 +45,7 @@ def lost(source: str) -> dict[str, int]:
 
 
 def page_text(data: bytes) -> str:
-    return reader("html")(Upload("a.html", data), "html", Rules(drawn_pages=0)).page(1).text
+    return reader("html")(Upload("a.html", data), "html", Rules()).page(1).text
 
 
 @each_of(

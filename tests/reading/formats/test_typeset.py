@@ -6,8 +6,8 @@ import io
 import json
 import zipfile
 import zlib
-from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -17,7 +17,6 @@ from docmind.documents.words import Words
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, UnsupportedFileError
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats import typeset as sheet
-from docmind.reading.formats.image import Picture, encode
 from docmind.reading.formats.markdown import markdown
 from docmind.reading.formats.text import encoding_of
 from docmind.reading.formats.typeset import HEIGHT, MARGIN, WIDTH, draw_sheet, flow
@@ -249,24 +248,18 @@ def test_a_cell_holds_all_of_its_text() -> None:
     assert text.startswith("One and two three | x")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("drawn_pages", [16, 10_000])
-def test_only_the_first_sheets_are_drawn(monkeypatch: pytest.MonkeyPatch, drawn_pages: int) -> None:
-    """Drawing is nearly all that a sheet costs, so a text of 68 sheets would take a while; the test counts them."""
-    drawn = [0]
-    real = sheet.encode
+def test_no_page_is_drawn_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing is nearly all that a page of text costs."""
 
-    def counted(image: Image.Image, rules: Rules) -> Picture:
-        drawn[0] += 1
-        return real(image, rules)
+    def drawn(*_: object) -> Image.Image:
+        raise AssertionError("a page was drawn")
 
-    monkeypatch.setattr(sheet, "encode", counted)
-    rules = Rules(image_side_px=200, thumbnail_side_px=64, drawn_pages=drawn_pages)
-    made = pages_of("a.txt", "txt", "a" * 200_000, rules)
-    assert len(made) > 60
+    monkeypatch.setattr(sheet, "_draw", drawn)
+    made = pages_of("a.txt", "txt", "a" * 20_000)
+    assert len(made) > 5
     assert [page.page_no for page in made] == list(range(1, len(made) + 1))
-    assert "".join(page.text.replace("\n", "") for page in made) == "a" * 200_000
-    assert drawn[0] == min(drawn_pages, len(made))
+    assert "".join(page.text.replace("\n", "") for page in made) == "a" * 20_000
+    assert all(is_sheet(page.image) and (page.thumbnail, page.marks) == (b"", b"") for page in made)
 
 
 @pytest.mark.slow
@@ -285,23 +278,35 @@ def test_a_monotonous_file_takes_no_more_than_its_length(unit: str, kind: str) -
     assert opened.page(1).text
 
 
-# --- pages that are not drawn while they are read ---------------------------------------------------------------------
+# --- pages are drawn when somebody looks at them ----------------------------------------------------------------------
 
 LONG = "\n".join(f"{number},heron {number},{number * 37}.5,naïve ñandú" for number in range(400))
 
 
-def test_a_stored_sheet_is_drawn_as_the_page_would_have_been() -> None:
-    rules = Rules(image_side_px=500, drawn_pages=2)
-    drawn = pages_of("a.csv", "csv", LONG, Rules(image_side_px=500, drawn_pages=100))
-    stored = pages_of("a.csv", "csv", LONG, rules)
-    assert len(stored) > 4
-    assert [is_sheet(page.image) for page in stored] == [False, False, *[True] * (len(stored) - 2)]
-    for one, other in zip(drawn[2:], stored[2:], strict=True):
-        assert (other.thumbnail, other.marks) == (b"", b"")
-        assert replace(other, image=one.image, thumbnail=one.thumbnail, marks=one.marks) == one
-        made = encode(draw_sheet(other.image), rules)
-        assert (made.image, made.thumbnail, made.marks) == (one.image, one.thumbnail, one.marks)
-        assert len(other.image) < len(one.image)
+@each_of("text", [LONG, "a,b\n1,2"])
+def test_the_picture_of_a_stored_sheet_has_the_size_of_the_page_and_ink_in_the_box_of_each_word(text: str) -> None:
+    for page in pages_of("a.csv", "csv", text, Rules(image_side_px=1_600))[:3]:
+        picture = draw_sheet(page.image)
+        assert picture.size == (page.width, page.height)
+        ink = np.asarray(picture) < 160
+        boxes = Words.unpack(page.words).boxes.astype(int)
+        for left, top, width, height in boxes:
+            assert ink[top : top + height + 1, left : left + width + 1].any()
+        below = int((boxes[:, 1] + boxes[:, 3]).max()) + 2
+        assert not ink[below:].any()
+
+
+def test_the_picture_of_a_short_note_ends_with_it() -> None:
+    (note,) = pages_of("a.txt", "txt", "A few words.")
+    (whole, *_others) = pages_of("a.csv", "csv", LONG)
+    assert note.width == whole.width
+    assert note.height < whole.height
+
+
+def test_a_sheet_of_before_is_a_whole_one() -> None:
+    told = {"width": 500, "height": 707, "lines": [["body", 40, 60, "Herons nest here."]]}
+    whole = draw_sheet(_sheet({**told, "tall": HEIGHT}))
+    assert draw_sheet(_sheet(told)).tobytes() == whole.tobytes()
 
 
 def _sheet(told: object) -> bytes:
@@ -317,6 +322,9 @@ def _sheet(told: object) -> bytes:
         _sheet([]),
         _sheet({"width": 10**6, "height": 10, "lines": []}),
         _sheet({"width": 10, "height": True, "lines": []}),
+        _sheet({"width": 10, "height": 10, "tall": 0, "lines": []}),
+        _sheet({"width": 10, "height": 10, "tall": 10**6, "lines": []}),
+        _sheet({"width": 10, "height": 10, "tall": "10", "lines": []}),
         _sheet({"width": 10, "height": 10, "lines": [["../font", 1, 1, "text"]]}),
         _sheet({"width": 10, "height": 10, "lines": [["body", "NaN?", 1, "text"]]}),
         _sheet({"width": 10, "height": 10, "lines": [["body", 1]] * 3}),

@@ -57,8 +57,6 @@ class Rules:
     image_quality: int = 70
     thumbnail_side_px: int = 320
     marks: bool = True
-    drawn_pages: int = 16
-    """The first pages of a document without pages of its own, which are drawn while it is read; see `typeset`."""
 
 
 class Opened(Protocol):

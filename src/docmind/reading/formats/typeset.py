@@ -2,9 +2,8 @@
 
 The input is blocks, the output sheets of placed lines. Every word gets a box, so that it can be shown and cited.
 
-Drawing, encoding and marking a page take 0.1 s, and placing its lines a fortieth of that. So only the first pages of a
-document are drawn while it is read; of the others the sheet itself is stored in place of a picture, and drawn when
-somebody looks at it (`docmind.reading.drawing`).
+Drawing, encoding and marking a page take 0.1 s, and placing its lines a fortieth of that. So the sheet itself is stored
+in place of a picture, and drawn when somebody looks at it (`docmind.reading.drawing`).
 
 It is one module of more than 500 lines because placing, drawing and storing a sheet share its measures and fonts.
 """
@@ -28,7 +27,6 @@ from docmind.blocks import Block, Blocks, Cell, Losses, PageBlock, PageKind, Pag
 from docmind.documents import Words
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
 from docmind.reading.formats import Rules
-from docmind.reading.formats.image import encode
 from docmind.reading.sheets import SHEET
 from docmind.records.documents import Facts, ParsedPage
 from docmind.wording import _, number_text
@@ -510,28 +508,11 @@ class LaidOut:
             )
 
     def page(self, page_no: int) -> ParsedPage:
-        """Return one page: drawn, or with its sheet in place of a picture."""
+        """Return one page, with its sheet in place of a picture."""
         sheet = self._sheets[page_no - 1]
-        draw = self._draw_page if page_no <= self._rules.drawn_pages else self._undrawn_page
-        return draw(sheet, page_no)
-
-    def _draw_page(self, sheet: Sheet, page_no: int) -> ParsedPage:
         tall = HEIGHT if self.pages > 1 else _height_of(sheet)
         scale = self._rules.image_side_px / HEIGHT
-        picture = encode(_draw(sheet.lines, tall, _size(tall, scale)), self._rules)
-        return ParsedPage(
-            **picture.fields(),
-            page_no=page_no,
-            text=sheet.text,
-            words=_words(sheet, scale).pack(),
-            blocks=pack(sheet.blocks),
-            text_source="layer",
-            confidence=1.0,
-        )
-
-    def _undrawn_page(self, sheet: Sheet, page_no: int) -> ParsedPage:
-        scale = self._rules.image_side_px / HEIGHT
-        width, height = _size(HEIGHT, scale)
+        width, height = _size(tall, scale)
         return ParsedPage(
             page_no=page_no,
             width=width,
@@ -539,7 +520,7 @@ class LaidOut:
             text=sheet.text,
             words=_words(sheet, scale).pack(),
             blocks=pack(sheet.blocks),
-            image=_packed(sheet.lines, (width, height)),
+            image=_packed(sheet.lines, tall, (width, height)),
             thumbnail=b"",
             text_source="layer",
             confidence=1.0,
@@ -600,9 +581,9 @@ _LONGEST_SIDE = 16_383  # pixels, as of a WebP
 _MOST_LINES = 20_000
 
 
-def _packed(lines: Iterable[Line], size: tuple[int, int]) -> bytes:
+def _packed(lines: Iterable[Line], tall: int, size: tuple[int, int]) -> bytes:
     placed = [[line.face, line.x, line.y, line.text] for line in lines]
-    told = {"width": size[0], "height": size[1], "lines": placed}
+    told = {"width": size[0], "height": size[1], "tall": tall, "lines": placed}
     body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return SHEET + zlib.compress(body, 1)
 
@@ -617,7 +598,9 @@ def draw_sheet(data: bytes) -> Image.Image:
         unpacker = zlib.decompressobj()
         told = json.loads(unpacker.decompress(data.removeprefix(SHEET), _LARGEST))
         width, height = told["width"], told["height"]
+        tall = told.get("tall", HEIGHT)
         is_size = all(type(side) is int and 1 <= side <= _LONGEST_SIDE for side in (width, height))
+        is_size = is_size and type(tall) is int and 1 <= tall <= HEIGHT
         if unpacker.unconsumed_tail or not is_size or len(told["lines"]) > _MOST_LINES:
             raise ValueError
         lines = [
@@ -626,4 +609,4 @@ def draw_sheet(data: bytes) -> Image.Image:
         ]
     except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
         raise CorruptFileError(_("The image of a page is damaged.")) from error
-    return _draw(lines, HEIGHT, (width, height))
+    return _draw(lines, tall, (width, height))
