@@ -319,6 +319,7 @@ def found_in(docmind: DocMind, filters: Filters, picture: bytes) -> list[bool]:
 def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
+        docmind.lookalike.catch_up()
         doc_id = docmind.documents.find(HERONS).doc_id
         picture = docmind.documents.page_image(doc_id, 1)
         as_of = Filters(snapshots=(taken.snapshot_id,))

@@ -18,6 +18,7 @@ import numpy as np
 
 from docmind.answers.numbers import SMALL
 from docmind.answers.passages import Passage, code_passages, edges, headed_passages, passages
+from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
 from docmind.embedding import (
@@ -54,6 +55,7 @@ HEADED = 0.5  # weight of words that only the heading above a quote has
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
 NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
 _SENTENCE_ENDS = (".", "!", "?")
+_OUTCOMES: tuple[Outcome, ...] = ("not found", "maybe", "answer")  # the surer, the later
 _SHORT, _ENDINGS = 4, ("s", "ed", "es", "d", "ing", "er", "ment", "ments")
 _SHORTEST_STEM, _PLURALS = 3, ("s", "es", "ment", "ments")
 PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for the word itself
@@ -119,13 +121,23 @@ _FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 class Extract:
     """Sources in citation order, and the probability that the documents answer the question.
 
-    `degraded` says what was missing, beside what the search has said.
+    `degraded` says what was missing, beside what the search has said. `earlier` has what earlier versions of the first
+    source's document say in its place; their sources are numbered after the others.
     """
 
     sources: tuple[Source, ...]
     confidence: float
     outcome: Outcome = "not found"
     degraded: tuple[Degraded, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
+
+    def as_of(self, epoch: int) -> Extract:
+        """Return it with the state of the index in which the pages were found noted in each source."""
+        return replace(
+            self,
+            sources=tuple(replace(source, index_epoch=epoch) for source in self.sources),
+            earlier=tuple(replace(one, source=replace(one.source, index_epoch=epoch)) for one in self.earlier),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +249,19 @@ class Extractive:
 
         Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. Quotes
         in `besides` are not repeated where there are others.
+
+        Of several versions of a document the newest one is quoted, unless only an earlier one answers.
         """
+        older = superseded(self._catalog.versions({hit.doc_id for hit in found.ranked_by_words[:PAGES]}))
+        if not older:
+            return self._extract(question, found, besides)
+        newest = self._extract(question, without(found, older), besides)
+        every = self._extract(question, found, besides)
+        if _OUTCOMES.index(newest.outcome) < _OUTCOMES.index(every.outcome):
+            return every
+        return self._with_earlier(newest, [hit for hit in found.ranked_by_words[:PAGES] if hit.doc_id in older])
+
+    def _extract(self, question: str, found: SearchResult, besides: Collection[str]) -> Extract:
         ranked = self.rank(question, found, besides)
         if ranked is None:
             return Extract((), 0.0)
@@ -247,6 +271,29 @@ class Extractive:
         is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
         sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
         return Extract(sources, confidence, "answer" if is_sure else "maybe", ranked.degraded)
+
+    def _with_earlier(self, extract: Extract, hits: Sequence[Hit]) -> Extract:
+        """Return quotes with what earlier versions, of which pages were found, say in place of the first one."""
+        if not extract.sources:
+            return extract
+        first, earlier = extract.sources[0], list[Earlier]()
+        versions = self._catalog.versions({first.doc_id, *(hit.doc_id for hit in hits)})
+        series = versions[first.doc_id].series if first.doc_id in versions else ""
+        for doc_id, version in versions.items():
+            if version.series != series or doc_id == first.doc_id:
+                continue
+            said = [
+                (page, passage)
+                for page in self._pages([hit for hit in hits if hit.doc_id == doc_id])
+                for _heading, passage in page.passages
+            ]
+            at = most_alike(first.quote, (passage.text(page.text) for page, passage in said))
+            if at is not None:
+                page, passage = said[at]
+                number = len(extract.sources) + len(earlier) + 1
+                source = source_of(number, page.record, page.hit.document, passage, page.words)
+                earlier.append(Earlier(lead_of(version), source))
+        return replace(extract, earlier=tuple(earlier))
 
     def rank(
         self, question: str, found: SearchResult, besides: Collection[str] = (), *, candidates: int = CANDIDATES

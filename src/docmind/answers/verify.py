@@ -19,6 +19,7 @@ from typing import Literal
 from docmind.answers.align import Leaf
 from docmind.answers.sentences import shorten
 from docmind.answers.support import Evidence
+from docmind.answers.versions import Earlier
 from docmind.documents import PageRecord, Words
 from docmind.embedding import TextEmbedder, name_of, sentence_ends
 from docmind.records.answers import Outcome, Sentence, Source, SourceKind
@@ -358,10 +359,12 @@ class Verifier:
         return _assemble(answer, found, places, seen, [group[0] for group in pages], epoch, evidence.degraded)
 
 
-def quoted(sources: Sequence[Source], outcome: Outcome = "answer", lead: str = MAYBE) -> Verified:
+def quoted(
+    sources: Sequence[Source], outcome: Outcome = "answer", lead: str = MAYBE, earlier: Sequence[Earlier] = ()
+) -> Verified:
     """Return an answer made of quotes: the first one, or, where they only may answer, all of them below a `lead`.
 
-    Each is in quotation marks and supported by itself.
+    Each is in quotation marks and supported by itself. What `earlier` versions of the document say comes last.
     """
     if not sources:
         return Verified("", (), ())
@@ -371,7 +374,13 @@ def quoted(sources: Sequence[Source], outcome: Outcome = "answer", lead: str = M
         quote = f"“{source.quote}”"
         sentences.append(Sentence(quote, len(answer), len(answer) + len(quote), (source.n,), supported=True))
         answer += f"{quote} [{source.n}]\n\n"
-    return Verified(answer.rstrip(), tuple(sentences), tuple(sources))
+    for one in earlier:
+        sentences.append(Sentence(one.lead, len(answer), len(answer) + len(one.lead), is_claim=False))
+        answer += f"{one.lead} "
+        quote = f"“{one.source.quote}”"
+        sentences.append(Sentence(quote, len(answer), len(answer) + len(quote), (one.source.n,), supported=True))
+        answer += f"{quote} [{one.source.n}]\n\n"
+    return Verified(answer.rstrip(), tuple(sentences), (*sources, *(one.source for one in earlier)))
 
 
 def _pages(passages: Sequence[Passage]) -> list[list[Passage]]:

@@ -281,9 +281,8 @@ class Steps:
         context.degraded += extract.degraded
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"
-        epoch = self._catalog.epoch()
-        sources = [replace(source, index_epoch=epoch) for source in extract.sources]
-        return quoted(sources, extract.outcome), extract.outcome
+        extract = extract.as_of(self._catalog.epoch())
+        return quoted(extract.sources, extract.outcome, earlier=extract.earlier), extract.outcome
 
 
 def _plain_found(found: SearchResult, recalled: list[str]) -> Found:

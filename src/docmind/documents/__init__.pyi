@@ -1,5 +1,5 @@
 from .carrying import TABLES, CarriedDocument, adopt_document, carried_document, check_carried, doc_id_of, rows_of
-from .catalog import Catalog, PageRecord
+from .catalog import Catalog, PageRecord, Version
 from .chunk_store import NodeRecord, NodeStore, unpack_tokens
 from .columns import (
     CHANGES,
@@ -38,6 +38,7 @@ from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
 from .titles import outline_of
 from .uploads import QueuedFile, Uploads, need_room, refused
+from .versions import earlier_version, join_series
 from .words import Words
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "Segment",
     "Segments",
     "Uploads",
+    "Version",
     "Words",
     "adopt_document",
     "artifact_of",
@@ -81,11 +83,13 @@ __all__ = [
     "carried_in",
     "check_carried",
     "doc_id_of",
+    "earlier_version",
     "fitting_tags",
     "found_facts",
     "held_documents",
     "held_of",
     "is_readable",
+    "join_series",
     "language_of",
     "majority",
     "need_room",

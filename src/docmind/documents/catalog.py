@@ -64,6 +64,23 @@ class PageRecord(PageText):
         return self.image == self.thumbnail and self.page_no > EMBEDDED_AT_ONCE
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What tells a version from others: its series, the day it is about ("" for none), and when it was added."""
+
+    doc_id: str
+    document: str
+    series: str
+    dated: str
+    added_at_ms: int
+
+    def is_after(self, other: Version) -> bool:
+        """Return whether this version is newer than another."""
+        if self.dated and other.dated and self.dated != other.dated:
+            return self.dated > other.dated
+        return self.added_at_ms > other.added_at_ms
+
+
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
@@ -507,6 +524,16 @@ class Catalog:
         if refused := sorted(self.refused().values()):
             told.append(_("{told}{more} can't be found: the index refuses what it holds").format(**_some(refused)))
         return tuple(Degraded("damaged", one) for one in told)
+
+    def versions(self, doc_ids: Collection[str]) -> dict[str, Version]:
+        """Return the documents among these that belong to a series of versions, by id."""
+        some = ", ".join("?" * len(doc_ids))
+        rows = self._db.all(
+            "SELECT doc_id, document, series, dated, added_at_ms FROM documents"
+            f" WHERE series <> '' AND doc_id IN ({some})",
+            tuple(doc_ids),
+        )
+        return {row[0]: Version(*row) for row in rows}
 
     def page_view(self, doc_id: str, page_no: int) -> PageView:
         """Return one page with its words, as shown to a person. Raises `NotFoundError`."""

@@ -221,6 +221,7 @@ COLUMNS: tuple[Column, ...] = (
         name="ingestion", set_by=("reading",), begun="always", read=_ingestion_of, read_lenient=_none,
         in_snapshots=False,
     ),
+    Column(name="series", set_by=("derived",), in_snapshots=False, in_bundles=False),
     Column(name="binned_own_ms", set_by=("derived",)),
     Column(name="address", set_by=("derived",), is_stored=False, sql="coalesce(w.address, '')"),
     Column(name="fetched_at_ms", set_by=("derived",), is_stored=False, sql="coalesce(w.fetched_at_ms, 0)"),

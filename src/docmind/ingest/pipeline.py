@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ from docmind.documents import (
     PageRecord,
     QueuedFile,
     Uploads,
+    earlier_version,
+    join_series,
     language_of,
     majority,
     need_room,
@@ -50,10 +53,10 @@ from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
 from docmind.records.documents import AddResult, DocumentInfo, Ingestion, Loss, ParsedPage, Upload
-from docmind.storage import Sealable
+from docmind.storage import Connection, Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
-from docmind.wording import _
+from docmind.wording import _, date
 
 if TYPE_CHECKING:
     from docmind.ingest.llama_nodes import Made, Pipeline
@@ -254,7 +257,7 @@ class Ingest:
             gone = {text.info.doc_id for text in texts if not self._uploads.has(text.file.upload_id)}
             texts = [text for text in texts if text.info.doc_id not in gone]
             self._artifacts.put_many([image for text in texts for image in text.images])
-            with self._db.transaction():  # all of them, or none
+            with self._db.transaction() as db:  # all of them, or none
                 for upload_id, result in already.items():
                     self._uploads.settle(upload_id, result)
                 for text in texts:
@@ -272,7 +275,10 @@ class Ingest:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
                     self._catalog.finish_document(doc_id, language=language, ingestion=how)
-                    result = AddResult(text.file.name, "added", doc_id, len(text.pages), losses=text.losses)
+                    told = self._told_version(db, doc_id)
+                    result = AddResult(
+                        text.file.name, "added", doc_id, len(text.pages), message=told, losses=text.losses
+                    )
                     self._uploads.settle(text.file.upload_id, result)
                     results[text.file.upload_id] = result
         self._db.settle()
@@ -436,10 +442,11 @@ class Ingest:
                 self._catalog.begin_document(info, file.original)
             told, language = self._read(info, reading, stored, step)
             message = " ".join(filter(None, [reading.told, told]))
-            with self._db.transaction():  # the document is ready and its file out of the queue, both or neither
+            with self._db.transaction() as db:  # the document is ready and its file out of the queue, both or neither
                 self._catalog.finish_document(
                     doc_id, language=language, ingestion=self._ingested(info, started, reading.losses)
                 )
+                message = " ".join(filter(None, [message, self._told_version(db, doc_id)]))
                 self._uploads.settle(file.upload_id, AddResult(upload.name, "added", message=message))
         self._db.settle()
         ready = self._catalog.document(doc_id)
@@ -494,6 +501,19 @@ class Ingest:
         step.kept(done)
         step.page("indexing", done, info.pages)
         return ocr.told(), majority(languages)
+
+    def _told_version(self, db: Connection, doc_id: str) -> str:
+        """Note of which document one is a new version, in the caller's transaction, and return a sentence about it."""
+        earlier = earlier_version(self._catalog, db, doc_id)
+        if earlier is None:
+            return ""
+        join_series(db, doc_id, earlier)
+        added = date(datetime.fromtimestamp(earlier.added_at_ms / 1000, UTC).astimezone())
+        told = _(
+            "It is a new version of {document}, added {date}. Both are kept, and answers prefer the newer one; move the"
+            " other to the bin to replace it."
+        )
+        return told.format(document=earlier.document, date=added)
 
     def _ingested(self, info: DocumentInfo, started: float, losses: Sequence[Loss]) -> Ingestion | None:
         """Return how a document was read that is being finished: it took from `started` until now."""

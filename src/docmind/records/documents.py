@@ -178,7 +178,8 @@ class DocumentInfo:
     at `fetched_at_ms`; empty and 0 for others. `author` is named by the file's metadata or set by hand. `dated` is the
     day that the document is about, as 2024-03-31: by its metadata, its front page or its name, or set by hand; empty
     where none is known. `updated_at_ms` is the last change by a person or by reading, 0 where there was none since
-    changes are noted. `ingestion` tells how it was read, None where it was read before that was noted.
+    changes are noted. `ingestion` tells how it was read, None where it was read before that was noted. `series` is the
+    id that all versions of a document share, that of the first; empty where there is one version.
     """
 
     doc_id: str
@@ -204,6 +205,7 @@ class DocumentInfo:
     dated: str = ""
     updated_at_ms: int = 0
     ingestion: Ingestion | None = None
+    series: str = ""
 
     @property
     def shown_title(self) -> str:

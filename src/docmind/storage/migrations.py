@@ -349,6 +349,11 @@ def m021_pages_that_wait(db: Connection) -> None:
     db.execute("CREATE INDEX pages_later ON pages (doc_id, page_no) WHERE image = thumbnail AND page_no > 16")
 
 
+def m022_series(db: Connection) -> None:
+    """Add to documents the series of versions to which they belong; those that are there belong to none."""
+    db.execute("ALTER TABLE documents ADD COLUMN series TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -371,4 +376,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m019_facts_of_documents,
     m020_blocks,
     m021_pages_that_wait,
+    m022_series,
 )
