@@ -29,6 +29,7 @@ _APART = 3.5  # heights of a line between two rows
 _LONGEST_TEXT = 12  # words in a usual cell behind the first one
 _SAME_PLACE = 0.02  # of the page's width, for a table that goes on over pages
 _LONGEST_NAME = 200
+_MOST_TABLES = 1_000  # of a page: each has three lines at least
 _CENTRED = 0.08  # of the width of columns, between their middle and that of their common name
 
 _FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*(?:[%)x×*†‡a-z]{0,3}|bps|\s*%\)?)")
@@ -71,10 +72,13 @@ class Last:
 
 
 class Tables:
-    """The tables of a document, page by page in order: they are numbered, and go on over pages."""
+    """The tables of a document, page by page in order: they go on over pages.
+
+    A table's number is that of its first page and its place there, so that it stays unique where another process reads
+    the further pages.
+    """
 
     def __init__(self) -> None:
-        self._number = 0
         self._last: Last | None = None
 
     def of(
@@ -89,6 +93,7 @@ class Tables:
         if sum(len(line.cells) > 1 for line in lines) < _FEWEST_ROWS:
             return []
         blocks: list[PageBlock] = []
+        number = (page_no - 1) * _MOST_TABLES
         after = 0  # the line behind the table before
         for first, end in _runs(lines):
             rows = lines[first:end]
@@ -103,8 +108,8 @@ class Tables:
             if last is not None and _goes_on(last, page_no, columns, width, names, caption):
                 table = last.table
             else:
-                table = PageTable(names, caption, "", self._number)
-                self._number += 1
+                table = PageTable(names, caption, "", number)
+                number += 1
             blocks += _blocks(rows, columns, heads, table, layer.text)
             last = self._last = Last(page_no, tuple((left / width, right / width) for left, right in columns), table)
         return blocks
