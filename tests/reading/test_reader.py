@@ -15,6 +15,7 @@ from PIL import Image
 import papers
 from conftest import require
 from docmind import errors
+from docmind.blocks import unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.reading.reader import Reader, Reading
@@ -121,6 +122,38 @@ def test_a_page_that_kills_the_process_twice_is_empty(
         seen = list(reading)
     assert [page.page_no for page in seen] == list(range(1, 31))
     assert [page.page_no for page in seen if page.text == ""] == [9] * empty
+
+
+@pytest.mark.slow
+def test_tables_and_losses_of_a_process_that_died_are_kept(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed as page 3 is asked for: each page has a table of its own and a drawing that is not read."""
+    rows = [["Group", "2022", "2023"], ["Wax", "1,204.5", "900"], ["Honey", "88", "12"], ["Skeps", "7", "60"]]
+    table = " ".join(
+        papers.line(cell, x=72 + 120 * column, y=700 - 16 * row, size=10)
+        for row, cells in enumerate(rows)
+        for column, cell in enumerate(cells)
+    )
+    ink = "/Annots [<< /Type /Annot /Subtype /Ink /Rect [70 500 160 540] /InkList [[70 500 160 540]] >>]"
+    data = papers.pdf([table.replace("Wax", f"Wax {number}") for number in range(1, 31)], box=ink)
+    left, receive = [1], Reading._receive
+
+    def killed(self: Reading) -> Frame:
+        if len(self._skip) == 20 and left[0]:
+            left[0] -= 1
+            assert self._worker is not None
+            self._worker.kill()
+        return receive(self)
+
+    monkeypatch.setattr(Reading, "_receive", killed)
+    with reader.read(Upload("a.pdf", data)) as reading:
+        pages = list(reading)
+    assert left == [0]
+    numbers = [{one.table.number for one in unpack(page.blocks, len(page.text)) if one.table} for page in pages]
+    assert all(len(each) == 1 for each in numbers)
+    assert numbers[0].isdisjoint(set().union(*numbers[20:]))
+    assert {(loss.kind, loss.count, loss.place) for loss in reading.losses} == {
+        ("annotation", 1, f"page {number}") for number in range(1, 31)
+    }
 
 
 @pytest.mark.slow
@@ -255,6 +288,7 @@ def _spans(page: ParsedPage) -> list[tuple[int, int]]:
         'page{"confidence": "sure"}',
         'page{"text_source": "god"}',
         'page{"more": 1}',
+        'page{"losses": [["picture", "2", ""]]}',
         "blobs",
         "words",
         "letters",

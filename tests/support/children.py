@@ -84,7 +84,15 @@ def lie_about_a_document(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     assert frame is not None
     how = frame[0]["name"]
     opened = {"kind": "pdf", "facts": {}, "pages": 2, "told": ""}
-    page = {"page_no": 1, "width": 9, "height": 9, "text_source": "layer", "confidence": 1.0, "needs_ocr": False}
+    page = {
+        "page_no": 1,
+        "width": 9,
+        "height": 9,
+        "text_source": "layer",
+        "confidence": 1.0,
+        "needs_ocr": False,
+        "losses": [],
+    }
     blobs = [b"text", b"", b"image", b"thumbnail"]
     for part, lies in {"opened": opened, "page": page}.items():
         if how.startswith(part):

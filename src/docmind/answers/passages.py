@@ -378,7 +378,9 @@ def _blocks(
             if given.start == line[0]:
                 if block is not None:
                     yield block
-                yield _KNOWN[given.kind], given.start, given.end
+                is_edge = given.kind in ("header", "footer")
+                if not (is_edge and _is_furniture(text[given.start : given.end], running, is_edge=True)):
+                    yield _KNOWN[given.kind], given.start, given.end
             block = last = None
             continue
         is_edge = at < EDGE or at >= len(lines) - EDGE

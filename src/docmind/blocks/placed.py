@@ -31,7 +31,10 @@ _LONGEST = 4_000  # characters of a title or header
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """A table on a page: the names of its columns, its caption, its sheet, and its number in the document from 0."""
+    """A table on a page: the names of its columns, its caption, its sheet, and its number in the document.
+
+    No other table of the document has that number; numbers may leave some out.
+    """
 
     header: tuple[str, ...] = ()
     caption: str = ""

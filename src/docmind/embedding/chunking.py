@@ -276,6 +276,8 @@ def nodes_of_page(
     """
     clear = without_leaders(text)
     pieces, size = embedder.pieces(clear), sizes_of(embedder)[0]
+    if info.kind == "pdf":  # its heads, feet and notes say nothing of what the rest of the page is
+        blocks = [block for block in blocks if block.kind not in ("header", "footer", "footnote")]
     known = parts_of(clear, pieces, size, blocks)
     parts = known or [Part(*span, _MODALITIES.get(info.kind, "text"), "") for span in windows(clear, pieces, size)]
     for ordinal, (start, end, modality, context) in enumerate(parts):

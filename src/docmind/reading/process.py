@@ -1,8 +1,8 @@
 """The reading process: one document in, its pages out, one frame each.
 
 in   {name, password, rules, skip, broken, browser} + the file
-out  {kind, facts, pages, told}, then {page_no, ...} + text, words, image, thumbnail, marks, blocks for each page,
-     then {end, losses}
+out  {kind, facts, pages, told}, then {page_no, ..., losses} + text, words, image, thumbnail, marks, blocks for each
+     page, then {end, losses}; losses are those that were seen, or counted again, since the page before
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
 """
@@ -18,7 +18,7 @@ from docmind.reading.formats import READER_MODULES, Opened, Rules, reader
 
 # Loaded before the first document arrives, because most are PDFs: a spare process is then ready.
 from docmind.reading.formats.pdf import unreadable_page
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Loss, ParsedPage, Upload
 from docmind.runtime import read_request, refusal, write_frame
 from docmind.wording import _
 
@@ -74,12 +74,20 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Open
     if kind == file_type.DRAWN and header["browser"]:
         write_frame(outgoing, {"browser": True})
         return
-    opened, told = opening(kind, upload, rules)
-    write_frame(outgoing, {"kind": kind, "facts": dict(opened.facts), "pages": opened.pages, "told": told})
+    opened, note = opening(kind, upload, rules)
+    write_frame(outgoing, {"kind": kind, "facts": dict(opened.facts), "pages": opened.pages, "told": note})
     skip, broken = set(header["skip"]), set(header["broken"])
+    told: set[Loss] = set()
     for page in _not_all_blank(opened, skip, broken, rules, upload.name):
-        _send(outgoing, page)
-    write_frame(outgoing, {"end": True, "losses": [[loss.kind, loss.count, loss.place] for loss in opened.losses]})
+        _send(outgoing, page, _new_losses(opened, told))
+    write_frame(outgoing, {"end": True, "losses": _new_losses(opened, told)})
+
+
+def _new_losses(opened: Opened, told: set[Loss]) -> list[list[Any]]:
+    """Return the losses that were not told yet, or not with this count, and add them to those that were."""
+    new = [loss for loss in opened.losses if loss not in told]
+    told.update(new)
+    return [[loss.kind, loss.count, loss.place] for loss in new]
 
 
 def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rules, name: str) -> Iterator[ParsedPage]:
@@ -101,8 +109,9 @@ def _not_all_blank(opened: Opened, skip: set[int], broken: set[int], rules: Rule
         raise opened.if_blank(_("{name} has no text and no marks on any page.").format(name=name))
 
 
-def _send(outgoing: BinaryIO, page: ParsedPage) -> None:
+def _send(outgoing: BinaryIO, page: ParsedPage, losses: list[list[Any]]) -> None:
     head = {
+        "losses": losses,
         "page_no": page.page_no,
         "width": page.width,
         "height": page.height,

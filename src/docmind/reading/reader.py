@@ -82,7 +82,7 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
 def losses_of(header: dict[str, Any]) -> tuple[Loss, ...]:
     """Return what a worker did not read of a file. Raises `WorkerFailedError`."""
     try:
-        found = [(kind, count, place) for kind, count, place in header["losses"]]
+        found = [(kind, count, place) for kind, count, place in header.pop("losses")]
         if not all(kind in _LOSSES and _is_count(count) and isinstance(place, str) for kind, count, place in found):
             raise ValueError("no losses")
     except (TypeError, ValueError, KeyError) as error:
@@ -249,7 +249,7 @@ class Reading:
     engine: str
     """The distribution that reads the file, or "chromium" where that draws it."""
     losses: tuple[Loss, ...] = ()
-    """What was seen in the file and not read; known after the last page."""
+    """What was seen in the file and not read, on the pages so far."""
 
     def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
         self._reader = reader
@@ -288,8 +288,8 @@ class Reading:
             while True:
                 try:
                     frame = self._receive()
+                    self._note_losses(frame[0])
                     if frame[0].get("end"):
-                        self.losses = losses_of(frame[0])
                         self._is_ended = True
                         return
                     page = page_of(frame, self.pages, self._skip)
@@ -300,6 +300,15 @@ class Reading:
                 yield page
         finally:
             self.close()
+
+    def _note_losses(self, header: Header) -> None:
+        """Add what a frame tells; of two counts of one place the larger one, since a fresh process counts again."""
+        found = {(loss.kind, loss.place): loss for loss in self.losses}
+        for loss in losses_of(header):
+            before = found.get((loss.kind, loss.place))
+            if before is not None or len(found) < _MOST_LOSSES:
+                found[loss.kind, loss.place] = loss if before is None or loss.count > before.count else before
+        self.losses = tuple(found.values())
 
     def close(self) -> None:
         """End the reading at once. Idempotent."""

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 import papers
+from docmind.answers.passages import edges, passages
 from docmind.blocks import unpack
 from docmind.documents.words import Words
 from docmind.errors import CorruptFileError
@@ -400,8 +401,8 @@ def test_the_rows_of_a_table_are_found() -> None:
         ("row", header, ["Honey in jars", "88", "(12)"]),
         ("row", header, ["Skeps", "", "60"]),
     ]
-    tables = {one.table for one in unpack(page.blocks, len(page.text))}
-    assert [table and table.caption for table in tables] == ["Table 3: Sales by group"]
+    tables = {one.table for one in unpack(page.blocks, len(page.text)) if one.table is not None}
+    assert [table.caption for table in tables] == ["Table 3: Sales by group"]
 
 
 def test_the_title_of_a_section_and_a_label_of_two_lines_belong_to_their_table() -> None:
@@ -454,7 +455,7 @@ def test_a_table_goes_on_over_pages_with_its_header() -> None:
         assert table is not None
         tables.append((table.number, table.header))
     sales, hives = ("Group", "2022", "2023"), ("Keeper", "Hives", "Sheds", "Barns")
-    assert tables == [(0, sales), (0, sales), (1, hives), (2, ())]
+    assert tables == [(0, sales), (0, sales), (2_000, hives), (3_000, ())]
 
 
 @each_of(
@@ -470,3 +471,159 @@ def test_a_table_goes_on_over_pages_with_its_header() -> None:
 )
 def test_what_is_no_table(content: str) -> None:
     assert rows_of(page_of(papers.pdf([content]))) == []
+
+
+BODY = [
+    "The court first considered whether the clerk of the county had any duty to keep",
+    "the petition open after the hour that was set in the notice of the board, and it",
+    "went on to acknowledge that the law provides an alternative way to access the",
+]
+FEE = [
+    "4 The party does not argue that the notice was defective, and the court",
+    "does not reach it. The fee was $ 40.",
+]
+LAMP = ["5 The lamp of the hall was out in the week of the hearing."]
+
+
+def set_down(lines: list[str], *, top: int, step: int, size: int, x: int = 72) -> str:
+    """Draw lines one below the other."""
+    return " ".join(papers.line(text, x=x, y=top - step * row, size=size) for row, text in enumerate(lines))
+
+
+def parts(page: ParsedPage) -> list[tuple[str, str]]:
+    """Return kind and text of the blocks of a page that are no rows."""
+    blocks = unpack(page.blocks, len(page.text))
+    return [(one.kind, page.text[one.start : one.end]) for one in blocks if one.table is None]
+
+
+@each_of(
+    "notes",
+    [
+        set_down([*FEE, *LAMP], top=120, step=10, size=8),
+        set_down([*FEE, *LAMP], top=560, step=10, size=8),
+        f"{papers.line('4', y=123, size=5)} {papers.line(FEE[0][2:], x=78, y=120, size=8)} "
+        + set_down([FEE[1], *LAMP], top=110, step=10, size=8),
+        set_down([*FEE, *LAMP], top=300, step=14, size=11),
+        set_down([*FEE, *LAMP], top=240, step=12, size=11),
+    ],
+)
+def test_a_sentence_of_the_body_does_not_run_into_a_footnote(notes: str) -> None:
+    body = set_down(BODY * 3, top=720, step=16, size=11)
+    page = page_of(papers.pdf([f"{body} {notes}"]))
+    [(one, first), (other, second)] = [(kind, said.replace("\n", " ")) for kind, said in parts(page)]
+    assert (one, other) == ("footnote", "footnote")
+    assert (first, second) == (" ".join(FEE), *LAMP)
+    quotes = [passage.text(page.text) for passage in passages(page.text, (), unpack(page.blocks, len(page.text)))]
+    assert any("The fee was $ 40" in quote for quote in quotes)
+    assert not any("to access the" in quote and "defective" in quote for quote in quotes)
+
+
+def test_each_column_has_its_own_footnotes() -> None:
+    note, other = ["1 The fee was two pounds of", "honey for each hive."], ["2 The key hangs by the door."]
+    columns = [
+        set_down(FIRST, top=700, step=12, size=10, x=60),
+        set_down(note, top=590, step=9, size=7, x=60),
+        set_down(SECOND, top=700, step=12, size=10, x=320),
+        set_down(other, top=590, step=9, size=7, x=320),
+    ]
+    page = page_of(papers.pdf([" ".join(columns)]))
+    assert parts(page) == [("footnote", "\n".join(note)), ("footnote", other[0])]
+
+
+@each_of(
+    "lines",
+    [
+        [*BODY, "", "4. The party pays the fee of the notice within ten days."],
+        [*BODY[:2], "access the board.", "", "4 The party pays the fee of the notice within ten days."],
+        [*BODY[:2], "access the", "1904 The party paid the fee of the notice within ten days."],
+    ],
+)
+def test_what_is_no_footnote(lines: list[str]) -> None:
+    assert parts(page_of(papers.pdf([set_down(lines, top=500, step=16, size=11)]))) == []
+
+
+def test_heads_and_feet_that_repeat_stand_apart_and_are_not_quoted() -> None:
+    bodies = iter([BODY, FIRST, SECOND])
+
+    def sheet(left: str, right: str, foot: str) -> str:
+        heads = f"{papers.line(left, x=72, y=760, size=9)} {papers.line(right, x=480, y=760, size=9)}"
+        return f"{heads} {set_down(next(bodies), top=740, step=16, size=11)} {papers.line(foot, x=280, y=30, size=9)}"
+
+    sheets = [
+        sheet("Rivers and their mills", f"May {number}", f"Page {number} of 40")
+        if number % 2
+        else sheet("The keeper of the bees", f"May {number}", "ii")
+        for number in range(1, 4)
+    ]
+    opened = open_pdf(Upload("a.pdf", papers.pdf(sheets)), "pdf", Rules())
+    pages = [opened.page(number) for number in range(1, 4)]
+    assert [parts(page) for page in pages] == [
+        [("footer", "Page 1 of 40")],
+        [("footer", "ii")],
+        [("header", "Rivers and their mills May 3"), ("footer", "Page 3 of 40")],
+    ]
+    page = pages[2]
+    running = edges(pages[0].text) & edges(page.text)
+    quotes = [passage.text(page.text) for passage in passages(page.text, running, unpack(page.blocks, len(page.text)))]
+    assert quotes[0].startswith("The first show was held")
+    assert not any("Rivers" in quote or "Page" in quote for quote in quotes)
+
+
+def test_captions_end_where_the_body_goes_on() -> None:
+    figure = ["Figure 3: The iron bridge over the Stour, seen", "from the mill in winter."]
+    table = ["Table 2. Tolls of the bridge and of", "the ferry"]
+    content = [
+        set_down(BODY, top=720, step=14, size=11),
+        set_down(figure, top=600, step=11, size=9),
+        set_down(
+            ["ballot. Figure 3 shows the bridge. It was", "Table 2. That is told by the clerk."],
+            top=560,
+            step=14,
+            size=11,
+        ),
+        set_down(table, top=500, step=11, size=9),
+        grid(SALES, [72, 250, 350], top=470),
+    ]
+    page = page_of(papers.pdf([" ".join(content)]))
+    assert parts(page) == [("caption", "\n".join(figure)), ("caption", "\n".join(table))]
+    [table_of] = {one.table for one in unpack(page.blocks, len(page.text)) if one.table is not None}
+    assert table_of.caption == " ".join(table)
+
+
+def test_a_list_of_figures_has_no_captions() -> None:
+    lines = [f"Figure {number}: The bridge in the year {1900 + number}" for number in range(1, 9)]
+    assert parts(page_of(papers.pdf([set_down(lines, top=700, step=14, size=11)]))) == []
+
+
+def test_a_repeated_header_with_merged_cells_is_that_of_one_table() -> None:
+    heads = [["Station", "", "Rain", ""], ["", "2021", "2022", "2023"]]
+    rows = [[f"Station {number}", f"{number}.5", f"{number}", f"({number})"] for number in range(10, 16)]
+    places = [72, 250, 350, 450]
+    caption = papers.line("Table 2: Rain", y=720, size=10)
+    safe = [[cell.replace("(", "\\(").replace(")", "\\)") for cell in row] for row in heads + rows]
+    other = [["Station", "Wind", "", ""], *safe[1:]]
+    pages = [
+        f"{caption} {grid(safe, places)}",
+        grid(safe, places),
+        f"{caption.replace('2', '3')} {grid(other, places)}",
+    ]
+    opened = open_pdf(Upload("a.pdf", papers.pdf(pages)), "pdf", Rules())
+    tables = []
+    for number in range(1, 4):
+        page = opened.page(number)
+        [table] = {one.table for one in unpack(page.blocks, len(page.text)) if one.table is not None}
+        tables.append((table.number, table.header[1:3]))
+    assert tables == [(0, ("Rain 2021", "Rain 2022"))] * 2 + [(2_000, ("Wind 2021", "2022"))]
+
+
+def test_accents_that_are_drawn_beside_their_letter_are_composed() -> None:
+    # Octal codes of the standard encoding: 310 dieresis, 302 acute, 313 cedilla; the letters after them go back.
+    letters = "(Br) -110 (\\310) 444 (odinger and the caf) -110 (\\302) 444 (e) 0 ( of Gon) -80 (\\313) 413 (calo)"
+    page = page_of(papers.pdf([f"BT /F1 20 Tf 72 700 Td [{letters}] TJ ET"]))
+    assert page.text == "Brödinger and the café of Gonçalo"
+    words = Words.unpack(page.words)
+    assert page.text[words.starts[0] : words.ends[0]] == "Brödinger"
+
+
+def test_accents_that_stand_for_themselves_stay() -> None:
+    assert page_of(papers.pdf([papers.line("the sign \\310 and o \\310 o")])).text == "the sign ¨ and o ¨ o"

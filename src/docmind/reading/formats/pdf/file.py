@@ -10,7 +10,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 from PIL import Image
 
-from docmind.blocks import Losses, pack
+from docmind.blocks import Losses, PageBlock, pack
 from docmind.errors import (
     CorruptFileError,
     EmptyFileError,
@@ -22,7 +22,9 @@ from docmind.errors import (
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.image import blank, encode, shrink
 from docmind.reading.formats.pdf.annotations import Annotations, annotations_of, with_notes
-from docmind.reading.formats.pdf.layer import matrix_of, read_layer
+from docmind.reading.formats.pdf.layer import Layer, matrix_of, read_layer
+from docmind.reading.formats.pdf.lines import lines_of
+from docmind.reading.formats.pdf.parts import Parts, beside
 from docmind.reading.formats.pdf.pictures import image_share, is_behind_picture
 from docmind.reading.formats.pdf.quality import FEW_WORDS, lines_share, needs_ocr, plausibility, unread_share
 from docmind.reading.formats.pdf.tables import Tables
@@ -51,6 +53,7 @@ class PdfFile:
         self._name = upload.name
         self._known: set[str] = set()
         self._tables = Tables()
+        self._parts = Parts()
         self._losses = Losses()
         self._losses.note("embedded_object", "", pdfium.FPDFDoc_GetAttachmentCount(document))
         self.if_blank = _if_blank(upload.data)
@@ -126,7 +129,7 @@ class PdfFile:
             unread = unread_share(np.asarray(small), layer.words.boxes * (small.width / width))
         wanted = needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank)
         is_suspect = not wanted and bool(layer.text) and images > _ONE_PICTURE and is_behind_picture(page)
-        blocks = self._tables.of(layer, page_no, width)
+        blocks = self._blocks(layer, page_no, width, height)
         if annotations.notes:
             layer, comments = with_notes(layer, annotations.notes, matrix_of(page, width, height))
             blocks += comments
@@ -141,6 +144,14 @@ class PdfFile:
             is_layer_suspect=is_suspect,
             blocks=pack(blocks),
         )
+
+    def _blocks(self, layer: Layer, page_no: int, width: int, height: int) -> list[PageBlock]:
+        words = layer.words
+        shown = np.flatnonzero((words.boxes[:, 2] > 0) & (words.boxes[:, 3] > 0))
+        lines = lines_of(words.starts[shown], words.ends[shown], words.boxes[shown], layer.sizes[shown])
+        parts = self._parts.of(layer.text, lines, height)
+        captions = [part for part in parts if part.kind == "caption"]
+        return beside(self._tables.of(layer, shown, lines, captions, page_no, width), parts)
 
 
 def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:

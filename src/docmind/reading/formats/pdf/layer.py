@@ -8,14 +8,16 @@ from __future__ import annotations
 import ctypes
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pypdfium2.raw as pdfium
 
 from docmind.documents import Words
+from docmind.reading.formats.pdf.accents import composed
 from docmind.reading.formats.pdf.columns import column_order
 from docmind.reading.formats.pdf.hyphens import HYPHEN, is_kept, learn
+from docmind.reading.formats.pdf.lines import first_words
 
 _WORD = re.compile(r"\S+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200c\u200d\u2060\ufeff\ud800-\udfff\uffff]")
@@ -33,14 +35,21 @@ def _native(name: str, result: type, *arguments: type):
 
 _count_rects = _native("FPDFText_CountRects", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
 _get_rect = _native("FPDFText_GetRect", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * 4)
+_get_size = _native("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
+_get_matrix = _native("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Text and words of a page; boxes in pixels of a page image of the requested size."""
+    """Text and words of a page; boxes in pixels of a page image of the requested size.
+
+    `sizes` (n) has the size of the letters of each word in points: its own for the first word of a line as it was
+    drawn, that of the word in the middle of the line for the others.
+    """
 
     text: str
     words: Words
+    sizes: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
@@ -53,17 +62,19 @@ def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
         return Layer("", Words.of([], []))
     try:
         raw = _raw_text(text_page)
-        pieces, text = _clean(raw, known)
         index = _char_index(text_page, raw)
+        raw = composed(raw, lambda place: _char_box(text_page, index(place)))
+        pieces, text = _clean(raw, known)
         rects, owners = _rects(text_page, [(index(start), index(end)) for _, _, start, end in pieces])
+        boxes = _boxes(rects @ matrix_of(page, width, height), owners, len(pieces))
+        boxes = _clip(boxes, width, height)
+        sizes = _sizes(text_page, boxes, [index(start) for _, _, start, _ in pieces])
     finally:
         pdfium.FPDFText_ClosePage(text_page)
-    boxes = _boxes(rects @ matrix_of(page, width, height), owners, len(pieces))
-    boxes = _clip(boxes, width, height)
     order = _order(text, pieces, boxes)
     if order is not None:
-        return _reordered(raw, text, pieces, boxes, order, known)
-    return Layer(text, Words.of([(start, end) for start, end, _, _ in pieces], boxes))  # pyright: ignore[reportArgumentType]
+        return _reordered(raw, text, pieces, boxes, sizes, order, known)
+    return Layer(text, Words.of([(start, end) for start, end, _, _ in pieces], boxes), sizes)  # pyright: ignore[reportArgumentType]
 
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
@@ -81,6 +92,7 @@ def _reordered(
     text: str,
     pieces: list[tuple[int, int, int, int]],
     boxes: np.ndarray,
+    sizes: np.ndarray,
     order: np.ndarray,
     known: set[str],
 ) -> Layer:
@@ -108,7 +120,7 @@ def _reordered(
         parts.append(word)
         place += len(word)
         before = number
-    return Layer("".join(parts), Words.of(spans, boxes[order]))  # pyright: ignore[reportArgumentType]
+    return Layer("".join(parts), Words.of(spans, boxes[order]), sizes[order])  # pyright: ignore[reportArgumentType]
 
 
 def _between(
@@ -223,6 +235,40 @@ def _rects(text_page: object, spans: list[tuple[int, int]]) -> tuple[np.ndarray,
         counts[number] = found
     rects = table[: 4 * int(counts.sum())].reshape(-1, 2)
     return np.column_stack([rects, np.ones(len(rects))]), np.repeat(np.arange(len(spans)), counts)
+
+
+def _char_box(text_page: object, number: int) -> tuple[float, float]:
+    """Return left and right of a character in points, both 0 where it has no place."""
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    if not pdfium.FPDFText_GetCharBox(text_page, number, left, right, bottom, top):
+        return 0.0, 0.0
+    return left.value, right.value
+
+
+def _sizes(text_page: object, boxes: np.ndarray, at: list[int]) -> np.ndarray:
+    """Return the sizes of words in points (n): of two words of each line, as of the `Layer`.
+
+    The font says its size before the page scales its text, so the matrix of the text counts too.
+    """
+    out = np.zeros(len(boxes))
+    shown = np.flatnonzero((boxes[:, 2] > 0) & (boxes[:, 3] > 0))
+    if not len(shown):
+        return out
+    handle = ctypes.cast(text_page, ctypes.c_void_p).value  # pyright: ignore[reportArgumentType]
+    matrix = np.zeros(6, dtype=np.float32)
+    place = matrix.ctypes.data
+
+    def size(number: int) -> float:
+        scale = float(np.hypot(matrix[2], matrix[3])) if _get_matrix(handle, at[number], place) else 1.0
+        return _get_size(handle, at[number]) * scale
+
+    first = first_words(boxes[shown])
+    ends = np.append(first[1:], len(shown))
+    middle = [size(number) for number in shown[(first + ends) // 2].tolist()]
+    out[shown] = np.repeat(middle, ends - first)
+    several = ends - first > 1
+    out[shown[first[several]]] = [size(number) for number in shown[first[several]].tolist()]
+    return out
 
 
 def matrix_of(page: object, width: int, height: int) -> np.ndarray:

@@ -7,7 +7,7 @@ columns are rows of a table, if a column behind the first one has figures, or if
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from docmind.blocks import PageBlock, PageTable
 from docmind.reading.formats.pdf.layer import Layer
+from docmind.reading.formats.pdf.lines import Lines
 
 _GAP = 0.9  # of a line's height, between two cells
 _FEWEST_ROWS = 3
@@ -28,6 +29,8 @@ _APART = 3.5  # heights of a line between two rows
 _LONGEST_TEXT = 12  # words in a usual cell behind the first one
 _SAME_PLACE = 0.02  # of the page's width, for a table that goes on over pages
 _LONGEST_NAME = 200
+_MOST_TABLES = 1_000  # of a page: each has three lines at least
+_CENTRED = 0.08  # of the width of columns, between their middle and that of their common name
 
 _FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*(?:[%)x×*†‡a-z]{0,3}|bps|\s*%\)?)")
 _NOTHING = re.compile(r"[$€£(\s]*[\u2014\u2013\-*]+[)%\s]*|n/?a|n\.?m\.?|nil", re.IGNORECASE)
@@ -69,24 +72,30 @@ class Last:
 
 
 class Tables:
-    """The tables of a document, page by page in order: they are numbered, and go on over pages."""
+    """The tables of a document, page by page in order: they go on over pages.
+
+    A table's number is that of its first page and its place there, so that it stays unique where another process reads
+    the further pages.
+    """
 
     def __init__(self) -> None:
-        self._number = 0
         self._last: Last | None = None
 
-    def of(self, layer: Layer, page_no: int, width: int) -> list[PageBlock]:
-        """Return the rows of the tables of a page as blocks, in the order of its text."""
+    def of(
+        self, layer: Layer, shown: np.ndarray, places: Lines, captions: Sequence[PageBlock], page_no: int, width: int
+    ) -> list[PageBlock]:
+        """Return the rows of the tables of a page as blocks, in the order of its text.
+
+        `shown` has the numbers of the words that are seen, `places` their lines; `captions` are no rows.
+        """
         last, self._last = self._last, None
-        lines = _lines(layer)
+        lines = _lines(layer, shown, places, captions)
         if sum(len(line.cells) > 1 for line in lines) < _FEWEST_ROWS:
             return []
         blocks: list[PageBlock] = []
+        number = (page_no - 1) * _MOST_TABLES
         after = 0  # the line behind the table before
         for first, end in _runs(lines):
-            caption = _caption(lines[max(0, first - 3) : first][::-1], layer.text)
-            while end - first > _FEWEST_ROWS and (below := _caption(lines[end - 1 : end], layer.text)):
-                caption, end = caption or below, end - 1
             rows = lines[first:end]
             columns = _columns(rows)
             if not _is_table(rows, columns, layer.text):
@@ -94,12 +103,13 @@ class Tables:
             begun = _above(lines, first, after, columns)
             after, rows = end, lines[begun:end]
             heads = _header_rows(rows, columns, layer.text)
-            if heads == 0 and last is not None and _goes_on(last, page_no, columns, width):
+            names = _names(rows[:heads], columns, layer.text)
+            caption = _caption(rows, captions, layer.text)
+            if last is not None and _goes_on(last, page_no, columns, width, names, caption):
                 table = last.table
             else:
-                names = _names(rows[:heads], columns, layer.text)
-                table = PageTable(names, caption, "", self._number)
-                self._number += 1
+                table = PageTable(names, caption, "", number)
+                number += 1
             blocks += _blocks(rows, columns, heads, table, layer.text)
             last = self._last = Last(page_no, tuple((left / width, right / width) for left, right in columns), table)
         return blocks
@@ -117,9 +127,20 @@ def _above(lines: Sequence[_Line], first: int, after: int, columns: Sequence[tup
     return begun
 
 
-def _goes_on(last: Last, page_no: int, columns: Sequence[tuple[float, float]], width: int) -> bool:
+def _goes_on(
+    last: Last,
+    page_no: int,
+    columns: Sequence[tuple[float, float]],
+    width: int,
+    names: tuple[str, ...],
+    caption: str,
+) -> bool:
+    """Return whether a table goes on with the one before: without a header, or with the same one again."""
     if last.page_no < page_no - 1 or len(last.columns) != len(columns) or not last.table.header:
         return False
+    if names:
+        is_new = caption and last.table.caption and not _is_same_caption(caption, last.table.caption)
+        return page_no > last.page_no and names == last.table.header and not is_new
     # Figures are set flush right and words flush left, so one of the edges is at the same place.
     return all(
         min(abs(left / width - before), abs(right / width - behind)) < _SAME_PLACE
@@ -127,33 +148,38 @@ def _goes_on(last: Last, page_no: int, columns: Sequence[tuple[float, float]], w
     )
 
 
-def _lines(layer: Layer) -> list[_Line]:
-    """Return the lines of a page with their cells; lines without a wide space have one."""
+def _is_same_caption(one: str, other: str) -> bool:
+    """Return whether two captions have the same number, as `Table 3 (continued)`."""
+    first, second = _CAPTION.match(one), _CAPTION.match(other)
+    return first is not None and second is not None and first.group() == second.group()
+
+
+def _lines(layer: Layer, shown: np.ndarray, places: Lines, captions: Sequence[PageBlock]) -> list[_Line]:
+    """Return the lines of a page with their cells, without captions; lines without a wide space have one cell."""
     words, text = layer.words, layer.text
-    shown = np.flatnonzero((words.boxes[:, 2] > 0) & (words.boxes[:, 3] > 0))
     if len(shown) < 2 * _FEWEST_ROWS:
         return []
-    starts, ends = words.starts[shown], words.ends[shown]
-    x, y, w, h = words.boxes[shown].T
-    low = np.minimum(h[1:], h[:-1])
-    overlap = np.minimum(y[1:] + h[1:], y[:-1] + h[:-1]) - np.maximum(y[1:], y[:-1])
-    gaps = x[1:] - (x[:-1] + w[:-1])
-    # Not by the ends of lines: PDFium also sets them between single figures of one row.
-    breaks = (overlap < 0.2 * low) | (gaps < -np.maximum(h[1:], h[:-1]))
-    wide = ~breaks & (gaps > _GAP * np.maximum(h[1:], h[:-1]))
-    if (wide.sum()) < _FEWEST_ROWS:
+    x, _y, w, h = words.boxes[shown].T
+    wide = x[1:] - (x[:-1] + w[:-1]) > _GAP * np.maximum(h[1:], h[:-1])
+    wide[np.asarray(places.first[1:], dtype=np.int64) - 1] = False
+    if wide.sum() < _FEWEST_ROWS:
         return []
-    firsts = [0, *(np.flatnonzero(breaks) + 1).tolist()]
+    firsts = places.first
     lasts = [*(number - 1 for number in firsts[1:]), len(shown) - 1]
-    cuts = set((np.flatnonzero(wide) + 1).tolist())
-    out: list[_Line] = []
+    cuts = (np.flatnonzero(wide) + 1).tolist()
+    starts, ends = words.starts[shown].tolist(), words.ends[shown].tolist()
     right, edges = (x + w).tolist(), x.tolist()
-    tops, bottoms = np.minimum.reduceat(y, firsts).tolist(), np.maximum.reduceat(y + h, firsts).tolist()
-    starts, ends = starts.tolist(), ends.tolist()
+    left_out = {at for block in captions for at in range(block.start, block.end)}
+    out: list[_Line] = []
+    cut = 0
     for number, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
-        line = _Line(starts[first], ends[last], tops[number], bottoms[number])
-        inner = [first, *(at for at in range(first + 1, last + 1) if at in cuts), last + 1]
-        for one, other in pairwise(inner):
+        begun = cut
+        while cut < len(cuts) and cuts[cut] <= last:
+            cut += 1
+        if starts[first] in left_out:
+            continue
+        line = _Line(starts[first], ends[last], places.tops[number], places.bottoms[number])
+        for one, other in pairwise([first, *cuts[begun:cut], last + 1]):
             cell = _Cell(starts[one], ends[other - 1], edges[one], right[other - 1])
             before = line.cells[-1] if line.cells else None
             said = text[cell.start : cell.end]
@@ -273,17 +299,58 @@ def _names(heads: Sequence[_Line], columns: Sequence[tuple[float, float]], text:
     if not heads:
         return ()
     names: list[list[str]] = [[] for _ in columns]
-    for row in heads:
-        for cell in row.cells:
-            for number in _place(cell, columns):
-                names[number].append(text[cell.start : cell.end].replace("\n", " "))
+    for number, row in enumerate(heads):
+        places = [_place(cell, columns) for cell in row.cells]
+        if number + 1 < len(heads):
+            below = {at: cell for cell in heads[number + 1].cells for at in _place(cell, columns)}
+            reach = [
+                (min(left, below[at].left), max(right, below[at].right)) if at in below else (left, right)
+                for at, (left, right) in enumerate(columns)
+            ]
+            places = [
+                _spanned(cell, over, places, reach, below.keys()) for cell, over in zip(row.cells, places, strict=True)
+            ]
+        for cell, over in zip(row.cells, places, strict=True):
+            for at in over:
+                names[at].append(text[cell.start : cell.end].replace("\n", " "))
     return tuple(" ".join(parts)[:_LONGEST_NAME] for parts in names)
 
 
-def _caption(lines: Sequence[_Line], text: str) -> str:
-    """Return the first line that is written as the caption of a table, else ""."""
-    for line in lines:
-        said = text[line.start : line.end]
+def _spanned(
+    cell: _Cell,
+    over: list[int],
+    others: Sequence[list[int]],
+    columns: Sequence[tuple[float, float]],
+    named: Set[int],
+) -> list[int]:
+    """Return the columns over whose middle a name stands, where the row below it names each of them.
+
+    A name in the middle of several columns is that of all of them: `Paid in` above `May` and `June`.
+    """
+    if over[0] == 0:
+        return over
+    taken = {at for place in others if place is not over for at in place}
+    middle, best = (cell.left + cell.right) / 2, over
+    first, last = over[0], over[-1]
+    while first - 1 > 0 and first - 1 in named and first - 1 not in taken:
+        first -= 1
+    while last + 1 < len(columns) and last + 1 in named and last + 1 not in taken:
+        last += 1
+    for begun in range(first, over[0] + 1):
+        for ended in range(over[-1], last + 1):
+            left, right = columns[begun][0], columns[ended][1]
+            is_centred = abs((left + right) / 2 - middle) < _CENTRED * (right - left)
+            if is_centred and ended - begun > best[-1] - best[0]:
+                best = list(range(begun, ended + 1))
+    return best
+
+
+def _caption(rows: Sequence[_Line], captions: Sequence[PageBlock], text: str) -> str:
+    """Return the nearest caption of a table with few lines between it and the rows, above them or else below."""
+    above = [one for one in captions if one.end <= rows[0].start and text.count("\n", one.end, rows[0].start) <= 3]
+    below = [one for one in captions if one.start >= rows[-1].end and text.count("\n", rows[-1].end, one.start) <= 2]
+    for one in (*above[::-1], *below):
+        said = text[one.start : one.end]
         if _CAPTION.match(said):
             return said.replace("\n", " ")[:_LONGEST_NAME]
     return ""
