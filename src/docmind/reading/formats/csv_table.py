@@ -13,7 +13,7 @@ from docmind.blocks import Block, Cell, CellType, Losses, Table
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.sheet_tables import header_rows
 from docmind.reading.formats.text import decode
-from docmind.reading.formats.typeset import CELL_MAX, LaidOut
+from docmind.reading.formats.typeset import LaidOut
 from docmind.records.documents import Upload
 
 SEPARATORS = ",;\t|"
@@ -56,7 +56,7 @@ def blocks(text: str, losses: Losses) -> Iterator[Block | Table]:
     sample = sample[start:]
     wide = _width(sample)
     typed = [[cell_of(text) for text in _padded(row, wide)] for row in sample[:_SAMPLE_ROWS]]
-    rows = _even(chain(sample, rows), wide, separator, losses)
+    rows = _even(chain(sample, rows), wide, separator)
     yield Table(rows=rows, header_rows=header_rows(typed))
 
 
@@ -74,13 +74,11 @@ def _padded(row: list[str], wide: int) -> list[str]:
     return row if len(row) >= wide else [*row, *[""] * (wide - len(row))]
 
 
-def _even(rows: Iterable[list[str]], wide: int, separator: str, losses: Losses) -> Iterator[Sequence[str]]:
+def _even(rows: Iterable[list[str]], wide: int, separator: str) -> Iterator[Sequence[str]]:
     """Yield rows of one width: what is too much, after a separator that nobody quoted, stays with the last cell."""
     for row in rows:
         if len(row) > wide:
             row[wide - 1 :] = [f"{separator} ".join(row[wide - 1 :])]
-        if sum(map(len, row)) > CELL_MAX:
-            losses.note("part", "", sum(len(cell) > CELL_MAX for cell in row))
         yield _padded(row, wide)
 
 
