@@ -130,7 +130,7 @@ def test_markdown_nested_escaped_and_fenced() -> None:
     opened = reader("markdown")(Upload("a.md", source.encode()), "markdown", RULES)
     assert opened.facts["title"] == "A *star* & snake_case"
     assert opened.page(1).text == (
-        "1. one\n\n• two three four\n\nmore\n\n# no heading\n\nA *star* & snake_case\n\n"
+        "1. one\n\n• two three ~~four~~\n\nmore\n\n# no heading\n\nA *star* & snake_case\n\n"
         "a sketch (b.png) x (http://c.d) next"
     )
 
