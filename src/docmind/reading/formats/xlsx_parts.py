@@ -27,6 +27,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.blocks import Losses
 from docmind.errors import TooLargeError
+from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
 from docmind.reading.formats.typeset import printable
 from docmind.wording import _, number_text
@@ -44,6 +45,8 @@ UNREADABLE = (
     struct.error, etree.XMLSyntaxError,
 )  # fmt: skip
 """What a part that is missing, cut off, damaged or no XML raises. `zipfile` has a `RuntimeError` for a locked one."""
+
+_SCRIPTS = {"superscript": superscript, "subscript": subscript}
 
 Range = tuple[int, int, int, int]
 """First row, first column, last row, last column, from 1."""
@@ -179,14 +182,20 @@ def is_on(raw: str | None) -> bool:
 
 
 def text_of(item: Any) -> str:
-    """Return the text of a string item: its runs, without phonetic ones."""
+    """Return the text of a string item: its runs, raised, lowered and struck out as shown, without phonetic ones."""
     parts = list[str]()
     for child in item:
         name = local(child)
         if name == "t":
             parts.append(child.text or "")
         elif name == "r":
-            parts += [part.text or "" for part in child if local(part) == "t"]
+            said = "".join(part.text or "" for part in child if local(part) == "t")
+            looks = {local(look): look.get("val") for part in child if local(part) == "rPr" for look in part}
+            change = _SCRIPTS.get(looks.get("vertAlign") or "")
+            before = parts[-1] if parts else ""
+            parts.append(change(said, before) if change else said)
+            if "strike" in looks and looks["strike"] not in ("0", "false"):
+                parts[-1] = struck(parts[-1])
     return unescaped("".join(parts))
 
 
@@ -271,6 +280,8 @@ class Book:
     entries: list[SheetEntry] = field(default_factory=list)
     strings: list[str] = field(default_factory=list)
     styles: list[Style] = field(default_factory=list)
+    names: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The formulas of defined names, by sheet ("" for all) and name, both in small letters."""
     is_1904: bool = False
     is_uncalculated: bool = False
     """A program wrote it that computes nothing: results of 0 are none."""
@@ -300,6 +311,10 @@ def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
         book.entries.append(SheetEntry(name, one.get("state") or "visible", target.target, target.type))
     if not book.entries:
         raise ValueError("a workbook without sheets")
+    for one in named(tree, "definedName"):
+        at = one.get("localSheetId") or ""
+        own = book.entries[_whole(at)].name if at and _whole(at) < len(book.entries) else ""
+        book.names[own.casefold(), (one.get("name") or "").casefold()] = (one.text or "").strip()
     for one in related.values():
         if one.type == "vbaProject":
             losses.note("macro")
