@@ -12,6 +12,7 @@ import pytest
 from docmind.blocks import Block, Losses, Table, shown_in
 from docmind.errors import CorruptFileError, EmptyFileError
 from docmind.reading.formats import Rules, open_archive, reader
+from docmind.reading.formats.ooxml import Package
 from docmind.records.documents import Loss, Upload
 from each import each_of
 from papers import para, word_table, word_xml
@@ -35,11 +36,11 @@ def losses_of(body: str, parts: Mapping[str, str] | None = None) -> tuple[Loss, 
 
 def blocks_of(body: str, parts: Mapping[str, str] | None = None) -> list[Block | Table]:
     from docmind.reading.formats.docx.body import blocks_of as read
-    from docmind.reading.formats.docx.package import Package
+    from docmind.reading.formats.docx.package import Package as WordPackage
 
     losses = Losses()
     with open_archive(Upload("a.docx", word_xml(body, parts)), Rules()) as archive:
-        return list(read(Package(archive, losses), losses))
+        return list(read(WordPackage(archive, losses), losses))
 
 
 def said(body: str, parts: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
@@ -139,6 +140,33 @@ def test_headers_that_no_page_shows_are_told_and_left() -> None:
     assert [text for kind, text in shown if kind == "header"] == ["First", "All", "Even"]
     later = para("One", f"<w:sectPr>{links}</w:sectPr>") + para("Two") + "<w:sectPr><w:titlePg/></w:sectPr>"
     assert [text for _kind, text in said(later, parts) if text] == ["All", "One", "First", "Two"]
+
+
+@each_of(
+    "rows, wanted",
+    [
+        ([["Kind", "Weight"], ["Russet", "140 g"], ["Pippin", "90 g"]], 1),
+        ([["Site", "North"], ["Owner", "Ada"]], 0),
+        ([["Name:", "Ada"], ["Age:", "41"]], 0),
+        ([["Town", "2023", "2024"], ["Porto", "5", "6"], ["Braga", "7", "8"]], 1),
+        ([["Ada", "41"], ["Bo", "7"]], 0),
+    ],
+)
+def test_rows_that_name_columns_are_known_as_in_a_sheet(rows: list[list[str]], wanted: int) -> None:
+    assert table_of(word_table(rows))[0].header_rows == wanted
+
+
+def test_a_part_whose_name_has_a_space_is_found_however_its_target_writes_it() -> None:
+    for name, target in (("a b.part", "a%20b.part"), ("a%20b.part", "a%20b.part"), ("a b.part", "a b.part")):
+        out = io.BytesIO()
+        data = word_xml(para("x"), {"footnotes": "<w:footnote/>"})
+        with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+            for part in old.namelist():
+                body = old.read(part).replace(b'"footnotes.part"', f'"{target}"'.encode())
+                new.writestr(part.replace("footnotes.part", name), body)
+        with zipfile.ZipFile(out) as archive:
+            package = Package(archive)
+            assert package.has(package.links("word/document.xml")["footnotes"].target), (name, target)
 
 
 # Tracked changes, controls and fields

@@ -21,11 +21,12 @@ from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.formula_functions import NoResultError
 from docmind.reading.formats.formulas import Results, TableRange, moved
 from docmind.reading.formats.number_format import general, moment, parsed, shown
+from docmind.reading.formats.ooxml import UNREADABLE
 from docmind.reading.formats.sheet_tables import header_rows, runs
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.reading.formats.xlsx_notes import notes_of, shapes_of
 from docmind.reading.formats.xlsx_parts import (
-    UNREADABLE,
+    PART_MAX,
     Book,
     ErrorValue,
     IsoMoment,
@@ -484,7 +485,7 @@ class _SheetReader:
 def _excel_tables(book: Book, entry: SheetEntry, losses: Losses) -> Iterator[tuple[Any, Range]]:
     """Yield the part and the range of each Excel table of a sheet; one that is broken is counted."""
     try:
-        related = list(book.package.related(entry.part).values())
+        related = list(book.package.links(entry.part).values())
     except UNREADABLE:
         losses.note("part", entry.name)
         return
@@ -492,7 +493,7 @@ def _excel_tables(book: Book, entry: SheetEntry, losses: Losses) -> Iterator[tup
         if one.type != "table":
             continue
         try:
-            tree = book.package.xml(one.target)
+            tree = book.package.xml(one.target, PART_MAX)
         except UNREADABLE:
             losses.note("part", one.target)
             continue

@@ -4,47 +4,34 @@ A workbook is read without openpyxl, because openpyxl needs both of its loads fo
 of every sheet, gives no merged cells while it streams, and refuses a workbook for one bad part. Elements are known by
 their local names, and parts by their relations, so Strict workbooks and renamed parts are read alike.
 
-It is one module of 500 lines because the shapes of all parts are the same knowledge: how OOXML writes a workbook.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import io
 import math
-import posixpath
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from string import digits
-from typing import IO, Any
-
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+from typing import Any
 
 from docmind.blocks import Losses
 from docmind.errors import TooLargeError
 from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
+from docmind.reading.formats.ooxml import UNREADABLE, Link, Package
 from docmind.reading.formats.typeset import printable
 from docmind.wording import _, number_text
 
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 _MOST_CELLS = 2_000_000  # of one sheet: some 150 bytes each, and more than 5,000 pages show
 _MOST_MERGES = 200_000
-_PART_MAX = 64 << 20  # bytes of a part that is parsed at once
-_CHUNK = 256 << 10
+PART_MAX = 64 << 20  # bytes of a part that is parsed at once
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
-
-UNREADABLE = (
-    KeyError, ValueError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error,
-    struct.error, etree.XMLSyntaxError,
-)  # fmt: skip
-"""What a part that is missing, cut off, damaged or no XML raises. `zipfile` has a `RuntimeError` for a locked one."""
 
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
 
@@ -80,15 +67,6 @@ RawCell = tuple[Value, int, str]
 """Value, number of its style, and formula without its equals sign. None with a formula is one without a result."""
 
 Rows = dict[int, dict[int, RawCell]]
-
-
-@dataclass(frozen=True, slots=True)
-class Related:
-    """A part that another one names: the last word of its relation's type, its name or address."""
-
-    type: str
-    target: str
-    is_external: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,72 +182,6 @@ def unescaped(text: str) -> str:
     return printable(_ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text) if "_x" in text else text)
 
 
-class Package:
-    """The parts of a workbook by name, and their relations."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-        self._names = {name.replace("\\", "/").lstrip("/").casefold(): name for name in archive.namelist()}
-
-    def open(self, part: str) -> IO[bytes]:
-        return self._archive.open(self._names[part.casefold()])
-
-    def has(self, part: str) -> bool:
-        return part.casefold() in self._names
-
-    def xml(self, part: str) -> Any:
-        """Return the root of a small part."""
-        with self.open(part) as stream:
-            data = stream.read(_PART_MAX + 1)
-        if len(data) > _PART_MAX:
-            raise ValueError("a part that is too large")
-        root = etree.parse(io.BytesIO(data), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()
-        if root is None:
-            raise ValueError("a part without an element")
-        return root
-
-    def related(self, part: str) -> dict[str, Related]:
-        """Return the relations of a part by id; none where they are missing."""
-        folder, name = posixpath.split(part)
-        where = posixpath.join(folder, "_rels", f"{name}.rels")
-        if not self.has(where):
-            return {}
-        found = dict[str, Related]()
-        for one in named(self.xml(where), "Relationship"):
-            target, is_external = one.get("Target") or "", one.get("TargetMode") == "External"
-            if not is_external:
-                target = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-            found[one.get("Id") or ""] = Related((one.get("Type") or "").rpartition("/")[2], target, is_external)
-        return found
-
-    def stream(self, part: str, *names: str) -> Iterator[Any]:
-        """Yield the elements of these names at their ends, and forget them; a huge part takes little memory.
-
-        Of a part that breaks off the elements that are complete are yielded before its error is raised.
-        """
-        tags = [f"{{*}}{name}" for name in names]
-        parser = etree.XMLPullParser(events=("end",), tag=tags, resolve_entities=False, no_network=True)
-        broken: Exception | None = None
-        with self.open(part) as stream:
-            while broken is None:
-                try:
-                    data = stream.read(_CHUNK)
-                    parser.feed(data) if data else parser.close()
-                except UNREADABLE as error:
-                    data, broken = b"", error
-                for _event, element in parser.read_events():
-                    yield element
-                    element.clear()
-                    parent = element.getparent()
-                    if parent is not None:
-                        while element.getprevious() is not None:
-                            del parent[0]
-                if not data:
-                    break
-        if broken is not None:
-            raise broken
-
-
 @dataclass(slots=True)
 class Book:
     """A workbook: its sheets in their order, and what all of them share."""
@@ -295,18 +207,18 @@ class Book:
 def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
     """Return a workbook without its sheets. Raises one of `UNREADABLE` where there is no list of sheets."""
     package = Package(archive)
-    root = package.related("")
+    root = package.links("")
     part = next((one.target for one in root.values() if one.type == "officeDocument"), "xl/workbook.xml")
     book = Book(package, part, losses)
-    related = package.related(part)
-    tree = package.xml(part)
+    related = package.links(part)
+    tree = package.xml(part, PART_MAX)
     for one in named(tree, "workbookPr"):
         book.is_1904 = is_on(one.get("date1904"))
     for one in named(tree, "calcPr"):
         book.is_uncalculated = is_on(one.get("fullCalcOnLoad"))
     for one in named(tree, "sheet"):
         key = next((value for name, value in one.attrib.items() if name.endswith("}id")), "")
-        target = related.get(key, Related("", "", is_external=False))
+        target = related.get(key, Link("", "", is_external=False))
         name = printable(one.get("name") or "")
         book.entries.append(SheetEntry(name, one.get("state") or "visible", target.target, target.type))
     if not book.entries:
@@ -329,7 +241,7 @@ def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
 
 def _facts(book: Book, part: str) -> None:
     try:
-        for one in book.package.xml(part) if book.package.has(part) else ():
+        for one in book.package.xml(part, PART_MAX) if book.package.has(part) else ():
             if local(one) == "title":
                 book.title = one.text or ""
             elif local(one) == "creator":
@@ -347,7 +259,7 @@ def _strings(book: Book, part: str) -> None:
 
 def _styles(book: Book, part: str) -> None:
     try:
-        tree = book.package.xml(part)
+        tree = book.package.xml(part, PART_MAX)
         codes = dict(BUILT_IN)
         for one in named(tree, "numFmt"):
             if one.get("numFmtId", "").isdigit():
@@ -381,7 +293,7 @@ def read_sheet(book: Book, entry: SheetEntry) -> Sheet:
     """Return a sheet; one that breaks off is kept as far as it goes, and counted. Raises `TooLargeError`."""
     sheet = Sheet()
     try:
-        related = book.package.related(entry.part)
+        related = book.package.links(entry.part)
         reader = _SheetReader(book, entry, sheet, related)
         for element in book.package.stream(entry.part, *_PARTS_OF_SHEET):
             reader.take(element)
@@ -391,7 +303,7 @@ def read_sheet(book: Book, entry: SheetEntry) -> Sheet:
 
 
 class _SheetReader:
-    def __init__(self, book: Book, entry: SheetEntry, sheet: Sheet, related: dict[str, Related]) -> None:
+    def __init__(self, book: Book, entry: SheetEntry, sheet: Sheet, related: dict[str, Link]) -> None:
         self._book, self._entry, self._sheet, self._related = book, entry, sheet, related
         self._row_number = 0
         self._row: Any = None

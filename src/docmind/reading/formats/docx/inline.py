@@ -25,7 +25,6 @@ from docmind.reading.formats.docx.package import (
     A,
     C,
     Element,
-    Link,
     M,
     O,
     Package,
@@ -39,6 +38,7 @@ from docmind.reading.formats.docx.package import (
 )  # fmt: skip
 from docmind.reading.formats.docx.styles import Styles, is_struck_out, script_of
 from docmind.reading.formats.docx.symbols import symbol_text
+from docmind.reading.formats.ooxml import Link
 from docmind.reading.formats.typeset import LINE
 
 BREAK = "\x0c"
