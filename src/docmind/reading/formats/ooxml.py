@@ -107,10 +107,10 @@ class Package:
 
     def _named(self, folder: str, target: str) -> str:
         """Return the name of a part as the archive has it: a target may write its spaces as %20."""
-        plain = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-        return (
-            plain if self.has(plain) else posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
+        plain, decoded = (
+            posixpath.normpath(posixpath.join("/", folder, name)).lstrip("/") for name in (target, unquote(target))
         )
+        return plain if self.has(plain) else decoded
 
 
 def relations_of(part: str) -> str:
