@@ -12,7 +12,9 @@ import pytest
 from docmind.blocks import Block, Losses, Table, shown_in
 from docmind.errors import CorruptFileError, EmptyFileError
 from docmind.reading.formats import Rules, open_archive, reader
+from docmind.reading.formats.ooxml import Package
 from docmind.records.documents import Loss, Upload
+from each import each_of
 from papers import para, word_table, word_xml
 
 NUMBER = '<w:numPr><w:ilvl w:val="{}"/><w:numId w:val="{}"/></w:numPr>'
@@ -34,11 +36,11 @@ def losses_of(body: str, parts: Mapping[str, str] | None = None) -> tuple[Loss, 
 
 def blocks_of(body: str, parts: Mapping[str, str] | None = None) -> list[Block | Table]:
     from docmind.reading.formats.docx.body import blocks_of as read
-    from docmind.reading.formats.docx.package import Package
+    from docmind.reading.formats.docx.package import Package as WordPackage
 
     losses = Losses()
     with open_archive(Upload("a.docx", word_xml(body, parts)), Rules()) as archive:
-        return list(read(Package(archive, losses), losses))
+        return list(read(WordPackage(archive, losses), losses))
 
 
 def said(body: str, parts: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
@@ -85,6 +87,86 @@ def markers(items: list[tuple[int, int]], parts: Mapping[str, str]) -> list[str]
     """Return the markers of items, each of a level and a list."""
     body = "".join(para("x", NUMBER.format(rank, number)) for rank, number in items)
     return [block.marker for block in blocks_of(body, parts) if isinstance(block, Block)]
+
+
+UP, DOWN = '<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>'
+
+
+def style(name: str, look: str, kind: str = "character") -> dict[str, str]:
+    return {
+        "styles": f'<w:style w:type="{kind}" w:styleId="{name}"><w:name w:val="{name}"/><w:rPr>{look}</w:rPr></w:style>'
+    }
+
+
+@each_of(
+    "runs, parts, wanted",
+    [
+        (run("10") + run("6", UP) + run(" people"), {}, "10⁶ people"),
+        (run("10") + run("-", UP) + run("6", UP) + run(" m, 40 m") + run("2", UP), {}, "10⁻⁶ m, 40 m²"),
+        (run("CO") + run("2", DOWN) + run(" in H") + run("2", DOWN) + run("O"), {}, "CO₂ in H₂O"),
+        (run("10") + run("6", '<w:rStyle w:val="Up"/>'), style("Up", UP), "10⁶"),
+        (run("the 2") + run("nd", UP) + run(" day"), {}, "the 2nd day"),
+        (run("Price ") + run("9", "<w:strike/>") + run("0 ", "<w:dstrike/>") + run("80"), {}, "Price ~~90~~ 80"),
+        (run("Price ") + run("90", '<w:strike w:val="0"/>'), {}, "Price 90"),
+        (run("Old", '<w:rStyle w:val="Out"/>') + run(" new"), style("Out", "<w:strike/>"), "~~Old~~ new"),
+    ],
+)
+def test_raised_lowered_and_struck_text_is_told_apart(runs: str, parts: dict[str, str], wanted: str) -> None:
+    assert said(para("", "", runs), parts) == [("paragraph", wanted)]
+
+
+def test_a_drop_cap_begins_its_paragraph() -> None:
+    assert said(para("O", '<w:framePr w:dropCap="drop"/>') + para("nce upon a time.")) == [
+        ("paragraph", "Once upon a time.")
+    ]
+
+
+def test_rows_that_a_list_numbers_show_their_numbers() -> None:
+    number = para("", NUMBER.format(0, 1))
+    rows = "".join(f"<w:tr><w:tc>{number}</w:tc><w:tc>{para(text)}</w:tc></w:tr>" for text in ("Oars", "Masts"))
+    _table, grid = table_of(f"<w:tbl>{rows}</w:tbl>", lists(level(0, "%1.")))
+    assert grid == [["1.", "Oars"], ["2.", "Masts"]]
+
+
+def test_headers_that_no_page_shows_are_told_and_left() -> None:
+    parts = {"header": para("First"), "header2": para("Even"), "header3": para("All")}
+    names = {"first": "header", "even": "header2", "default": "header3"}
+    links = "".join(f'<w:headerReference w:type="{kind}" r:id="{name}"/>' for kind, name in names.items())
+    assert said(para("Text") + f"<w:sectPr>{links}</w:sectPr>", parts) == [("header", "All"), ("paragraph", "Text")]
+    assert losses_of(f"<w:sectPr>{links}</w:sectPr>", parts) == (Loss("hidden_text", 2, "header"),)
+    shown = said(
+        para("Text") + f"<w:sectPr>{links}<w:titlePg/></w:sectPr>", {**parts, "settings": "<w:evenAndOddHeaders/>"}
+    )
+    assert [text for kind, text in shown if kind == "header"] == ["First", "All", "Even"]
+    later = para("One", f"<w:sectPr>{links}</w:sectPr>") + para("Two") + "<w:sectPr><w:titlePg/></w:sectPr>"
+    assert [text for _kind, text in said(later, parts) if text] == ["All", "One", "First", "Two"]
+
+
+@each_of(
+    "rows, wanted",
+    [
+        ([["Kind", "Weight"], ["Russet", "140 g"], ["Pippin", "90 g"]], 1),
+        ([["Site", "North"], ["Owner", "Ada"]], 0),
+        ([["Name:", "Ada"], ["Age:", "41"]], 0),
+        ([["Town", "2023", "2024"], ["Porto", "5", "6"], ["Braga", "7", "8"]], 1),
+        ([["Ada", "41"], ["Bo", "7"]], 0),
+    ],
+)
+def test_rows_that_name_columns_are_known_as_in_a_sheet(rows: list[list[str]], wanted: int) -> None:
+    assert table_of(word_table(rows))[0].header_rows == wanted
+
+
+def test_a_part_whose_name_has_a_space_is_found_however_its_target_writes_it() -> None:
+    for name, target in (("a b.part", "a%20b.part"), ("a%20b.part", "a%20b.part"), ("a b.part", "a b.part")):
+        out = io.BytesIO()
+        data = word_xml(para("x"), {"footnotes": "<w:footnote/>"})
+        with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+            for part in old.namelist():
+                body = old.read(part).replace(b'"footnotes.part"', f'"{target}"'.encode())
+                new.writestr(part.replace("footnotes.part", name), body)
+        with zipfile.ZipFile(out) as archive:
+            package = Package(archive)
+            assert package.has(package.links("word/document.xml")["footnotes"].target), (name, target)
 
 
 # Tracked changes, controls and fields

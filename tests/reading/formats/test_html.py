@@ -11,7 +11,7 @@ from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.html import blocks_of, parse
 from docmind.reading.formats.markup import Page, numbered
 from docmind.reading.formats.math_text import words_of_latex
-from docmind.records.documents import Upload
+from docmind.records.documents import Loss, Upload
 from each import each_of
 
 
@@ -308,3 +308,37 @@ def test_hostile_pages_end_soon(source: str) -> None:
         if isinstance(block, Table):
             list(block.rows)
     assert time.process_time() - began < 5
+
+
+@each_of(
+    "source, wanted",
+    [
+        ("<p>The fee is <del>300</del><ins>450</ins> euros.</p>", "The fee is 450 euros."),
+        ("<p>Price <s>90</s> 80</p>", "Price ~~90~~ 80"),
+        ("<p>Price <strike>90 </strike>80</p>", "Price ~~90~~ 80"),
+        ("<p>Price <span style='text-decoration: line-through red'>90</span> 80</p>", "Price ~~90~~ 80"),
+        ("<p>Price <span style='text-decoration: underline'>90</span> 80</p>", "Price 90 80"),
+    ],
+)
+def test_deleted_text_is_left_and_struck_out_text_is_marked(source: str, wanted: str) -> None:
+    assert text(source) == wanted
+
+
+def test_deleted_text_is_told() -> None:
+    losses = Losses()
+    list(blocks_of(parse("<p>a <del>b</del></p><del> </del>", "a.html"), Page(losses)))
+    assert losses.found() == (Loss("hidden_text", 1),)
+
+
+@each_of(
+    "style, wanted",
+    [
+        ("lower-greek", ["α.", "β."]),
+        ("decimal-leading-zero", ["01.", "02."]),
+        ("square", ["•", "•"]),
+        ("upper-latin", ["A.", "B."]),
+    ],
+)
+def test_styles_of_lists_are_counted_as_shown(style: str, wanted: list[str]) -> None:
+    found = items(f"<ol style='list-style-type: {style}'><li>a<li>b</ol>")
+    assert [marker for marker, _text, _level in found] == wanted

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import Block, Losses, Table, shown_in
 from docmind.reading.formats import Rules, reader
-from docmind.reading.formats.markdown import markdown
-from docmind.records.documents import Upload
+from docmind.reading.formats.markdown import front_matter, markdown
+from docmind.records.documents import Loss, Upload
 from each import each_of
 
 
@@ -109,3 +109,32 @@ def test_facts_at_the_start_are_no_text() -> None:
 def test_a_rule_at_the_start_begins_no_facts() -> None:
     opened = reader("markdown")(Upload("a.md", b"---\nFirst words.\nMore of it.\n---\n\nText.\n"), "markdown", Rules())
     assert opened.page(1).text == "First words. More of it.\n\nText."
+
+
+def test_html_keeps_its_tables_lists_and_what_it_hides() -> None:
+    losses = Losses()
+    source = "<table>\n<tr><th>Kind</th><th>Price</th></tr>\n\n<tr><td>Oar</td><td>5</td></tr>\n</table>\n\nText\n\n"
+    source += '<ol start="4">\n<li>a</li>\n<li>b</li>\n</ol>\n\n<p>Fee <del>300</del> 450</p>\n\n<p hidden>no</p>\n'
+    table, *blocks = markdown(source, losses)
+    assert isinstance(table, Table)
+    assert [[*map(shown_in, row)] for row in table.rows] == [["Kind", "Price"], ["Oar", "5"]]
+    assert [(block.marker, block.text) for block in blocks if isinstance(block, Block)] == [
+        ("", "Text"), ("4.", "a"), ("5.", "b"), ("", "Fee 450"),
+    ]  # fmt: skip
+    assert losses.found() == (Loss("hidden_text", 2),)
+
+
+def test_definitions_stand_behind_their_terms() -> None:
+    source = "Fee\n: 90 *euros*\n: or 95\n\nTax\nDuty\n: 9\n\nSee\nthis: 9\n"
+    assert [said for _kind, _marker, said, _level in texts(source)] == [
+        "Fee: 90 euros", "Fee: or 95", "Tax, Duty: 9", "See this: 9",
+    ]  # fmt: skip
+
+
+def test_struck_out_text_is_marked() -> None:
+    assert text("Price ~~90~~ 80") == "Price ~~90~~ 80"
+
+
+def test_facts_at_the_start_may_be_toml() -> None:
+    said, body = front_matter('+++\ntitle = "Plan"\n[extra]\ndraft = true\n+++\nText')
+    assert (said["title"], body) == ("Plan", "Text")

@@ -12,16 +12,16 @@ import pytest
 from PIL import Image
 
 import papers
-from docmind.blocks import Block, Table
+from docmind.blocks import Block, Cell, Losses, Table
 from docmind.documents.words import Words
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, UnsupportedFileError
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats import typeset as sheet
 from docmind.reading.formats.markdown import markdown
 from docmind.reading.formats.text import encoding_of
-from docmind.reading.formats.typeset import HEIGHT, MARGIN, WIDTH, draw_sheet, flow
+from docmind.reading.formats.typeset import CELL_MAX, HEIGHT, MARGIN, WIDTH, draw_sheet, flow
 from docmind.reading.sheets import SHEET, is_sheet
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Loss, ParsedPage, Upload
 from each import each_of
 
 RULES = Rules()
@@ -129,7 +129,7 @@ def test_markdown_nested_escaped_and_fenced() -> None:
     opened = reader("markdown")(Upload("a.md", source.encode()), "markdown", RULES)
     assert opened.facts["title"] == "A *star* & snake_case"
     assert opened.page(1).text == (
-        "1. one\n\n• two three four\n\nmore\n\n# no heading\n\nA *star* & snake_case\n\n"
+        "1. one\n\n• two three ~~four~~\n\nmore\n\n# no heading\n\nA *star* & snake_case\n\n"
         "a sketch (b.png) x (http://c.d) next"
     )
 
@@ -174,6 +174,16 @@ def test_html_without_scripts_styles_and_hidden_parts() -> None:
 def test_html_with_another_encoding() -> None:
     assert text_of("a.html", "html", "<meta charset=iso-8859-1><p>ação</p>".encode("latin-1")) == "ação"
     assert text_of("a.html", "html", "<meta charset=utf-8><p>ação</p>".encode("latin-1")) == "ação"
+
+
+def test_a_cell_that_is_cut_off_is_counted_once_in_every_format() -> None:
+    long = Cell("x" * (CELL_MAX + 1), columns=2)
+    losses = Losses()
+    flow([Table(rows=[[long, replace(long, is_filled=True), "y"]], sheet="Stock")], "a.xlsx", 10, losses)
+    assert losses.found() == (Loss("part", 1, "Stock"),)
+    page = f"<table><tr><th>a<th>b<tr><td>1<td>{'x' * (CELL_MAX + 1)}</table>".encode()
+    opened = reader("html")(Upload("a.html", page), "html", Rules(marks=False))
+    assert opened.losses == (Loss("part", 1),)
 
 
 def test_a_deep_page_does_not_overflow() -> None:

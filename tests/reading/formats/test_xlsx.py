@@ -14,6 +14,7 @@ from openpyxl.chart import BarChart, Reference
 from openpyxl.comments import Comment
 from openpyxl.drawing.image import Image as SheetImage
 from openpyxl.styles import Font
+from openpyxl.workbook.defined_name import DefinedName
 from openpyxl.worksheet.table import Table as ExcelTable
 
 import papers
@@ -22,6 +23,7 @@ from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.xlsx import blocks_of
 from docmind.records.documents import Loss, Upload
+from each import each_of
 
 Make = Callable[[Any], None]
 
@@ -169,12 +171,112 @@ def test_formulas_that_cannot_be_computed_are_shown_and_counted() -> None:
         ["a", "=VLOOKUP(A2,A:B,2)"],
         ["b", "=B4"],
         ["c", "=B3"],
-        ["d", "=_xlfn.XLOOKUP(1,A:A,B:B)"],
+        ["d", "=_xlfn.UNIQUE(A:A)"],
     ]
     found, losses = read(sheet_of(rows))
     table = next(block for block in found if isinstance(block, Table))
-    assert [row[1] for row in grid(table)][1:] == ["=VLOOKUP(A2,A:B,2)", "=B4", "=B3", "=XLOOKUP(1,A:A,B:B)"]
+    assert [row[1] for row in grid(table)][1:] == ["=VLOOKUP(A2,A:B,2)", "=B4", "=B3", "=UNIQUE(A:A)"]
     assert losses == (Loss("formula", 4, "Sheet"),)
+
+
+STOCK = [
+    ["Item", "Pieces", "Price", "Kind"],
+    ["Oar", 3, 10.5, "wood"],
+    ["Mast", 2, 80, "wood"],
+    ["Sail", 5, 40, "cloth"],
+]
+
+
+@each_of(
+    "formula, wanted",
+    [
+        ('SUMIF(D2:D4,"wood",B2:B4)', "5"),
+        ('SUMIF(B2:B4,">2")', "8"),
+        ('SUMIF(D:D,"WOOD",B:B)', "5"),
+        ('SUMIFS(B2:B4,D2:D4,"wood",A2:A4,"Oar")', "3"),
+        ('AVERAGEIF(D2:D4,"wood",B2:B4)', "2.5"),
+        ('COUNTIF(A2:A4,"*a*")', "3"),
+        ('COUNTIF(A2:A4,"?a?")', "1"),
+        ('COUNTIF(D2:D4,"<>wood")', "1"),
+        ('COUNTIFS(D2:D4,"wood",B2:B4,">2")', "1"),
+        ('VLOOKUP("mast",A2:C4,3,FALSE)', "80"),
+        ('VLOOKUP("Mast",A:C,3,0)', "80"),
+        ('VLOOKUP("Keel",A:C,3,0)', "#N/A"),
+        ('VLOOKUP("Mast",A:C,9,0)', "#REF!"),
+        ('IFERROR(VLOOKUP("Keel",A:C,3,0),"none")', "none"),
+        ('HLOOKUP("Price",A1:D4,2,FALSE)', "10.5"),
+        ('INDEX(C2:C4,MATCH("Sail",A2:A4,0))', "40"),
+        ("INDEX(A1:D4,3,2)", "2"),
+        ("MATCH(4,B5:B9,1)", "2"),
+        ('_xlfn.XLOOKUP("Mast",A2:A4,C2:C4)', "80"),
+        ("SUMPRODUCT(B2:B4,C2:C4)", "391.5"),
+        ('_xlfn.IFS(B2>9,"a",TRUE,"b")', "b"),
+        ("AND(B2>1,B3>1)", "TRUE"),
+        ("OR(B2>9,NOT(TRUE))", "FALSE"),
+        ('CONCATENATE(LEFT(A3,2),"-",MID(A3,2,2),"-",RIGHT(A3,1),"-",UPPER(A2))', "Ma-as-t-OAR"),
+        ('LEN(TRIM("  a  b "))', "3"),
+        ('TEXT(0.256,"0.0%")', "25.6%"),
+        ("DATE(2026,14,5)-DATE(2027,2,1)", "4"),
+        ("DAY(EOMONTH(DATE(2026,1,31),1))", "28"),
+        ("ROUNDUP(2.1,0)+ROUNDDOWN(2.9,0)+MOD(-7,3)+MEDIAN(B2:B4)", "10"),
+        ("SUBTOTAL(109,B2:B4)", "10"),
+    ],
+)
+def test_functions_that_look_up_and_choose_are_computed(formula: str, wanted: str) -> None:
+    def then(sheet: Any) -> None:
+        sheet["B5"], sheet["B6"], sheet["B7"] = 1, 3, 7
+        sheet["F1"], sheet["G1"], sheet["F2"], sheet["G2"] = "Result", "Value", "It is", f"={formula}"
+
+    assert f"It is | {wanted}" in text_of(sheet_of(STOCK, then))
+
+
+@each_of(
+    "formula", ["VLOOKUP(4,B2:C4,2)", 'COUNTIF(A:A,"<>Oar")', 'COUNTIF(A2:A4,"<Oar")', "INDEX(A1:D4,0,2)", "B2:B4*2"]
+)
+def test_what_is_not_certain_is_shown_as_a_formula(formula: str) -> None:
+    def then(sheet: Any) -> None:
+        sheet["F1"], sheet["G1"], sheet["F2"], sheet["G2"] = "Result", "Value", "It is", f"={formula}"
+
+    assert f"It is | ={formula}" in text_of(sheet_of(STOCK, then))
+
+
+def test_names_and_columns_of_tables_in_formulas() -> None:
+    def make(book: Any) -> None:
+        sheet = book.worksheets[0]
+        for row in [
+            ["Item", "Net", "Tax"], ["Oar", 100, "=[@Net]*Rate"], ["Mast", 50, "=Sales[[#This Row],[Net]]*Rate"],
+            ["Total", "=SUBTOTAL(109,Sales[Net])", "=SUM(Sales[Tax])"],
+        ]:  # fmt: skip
+            sheet.append(row)
+        sheet["E1"], sheet["F1"], sheet["E2"], sheet["F2"] = "Key", "Value", "All", "=SUM(Nets)+Sales[[#Totals],[Net]]"
+        sheet["E3"], sheet["F3"] = "Circle", "=Round"
+        sheet.add_table(ExcelTable(displayName="Sales", ref="A1:C4", totalsRowCount=1))
+        for name, text in {"Rate": "0.1", "Nets": "Sheet!$B$2:$B$3", "Round": "Round+1"}.items():
+            book.defined_names[name] = DefinedName(name, attr_text=text)
+
+    found, losses = read(made(make))
+    one, other = (block for block in found if isinstance(block, Table))
+    assert grid(one)[1:] == [["Oar", "100", "10"], ["Mast", "50", "5"], ["Total", "150", "15"]]
+    assert grid(other)[1:] == [["All", "300"], ["Circle", "=Round"]]
+    assert losses == (Loss("formula", 1, "Sheet"),)
+
+
+def test_many_look_ups_end_soon() -> None:
+    rows = [[f"k{n}", n, f'=VLOOKUP("k{n}",A:B,2,FALSE)'] for n in range(3_000)]
+    (table,) = tables(sheet_of([["Key", "Value", "Again"], *rows]))
+    assert grid(table)[-1] == ["k2999", "2999", "2999"]
+
+
+def test_raised_lowered_and_struck_runs_are_told_apart() -> None:
+    def rich(*runs: tuple[str, str]) -> str:
+        said = "".join(f"<r><rPr>{look}</rPr><t xml:space='preserve'>{text}</t></r>" for text, look in runs)
+        return f'<c t="inlineStr"><is>{said}</is></c>'
+
+    up = '<vertAlign val="superscript"/>'
+    cells = rich(("40 m", ""), ("2", up)) + rich(("10", ""), ("6", up), (" people", ""))
+    cells += rich(("CO", ""), ("2", '<vertAlign val="subscript"/>')) + rich(("90", "<strike/>"), (" 80", ""))
+    (table,) = tables(raw(f'<sheetData><row r="1">{cells}</row></sheetData>'))
+    assert grid(table) == [["40 m²", "10⁶ people", "CO₂", "~~90~~ 80"]]
 
 
 def test_stored_results_are_believed_but_not_those_of_a_program_that_computes_nothing() -> None:
@@ -371,7 +473,7 @@ def test_links_show_their_address_where_it_says_more() -> None:
         sheet_of([["Name", "Number"], ["Ada", 1], ["", 2], ['=HYPERLINK("http://c.example","Cy")', 3]], link)
     )
     shown = [row[0] for row in grid(table)][1:]
-    assert shown == ["Ada (https://ada.example/page)", "bo@b.example", '=HYPERLINK("http://c.example","Cy")']
+    assert shown == ["Ada (https://ada.example/page)", "bo@b.example", "Cy (http://c.example)"]
 
 
 def test_headers_and_footers_are_given_once() -> None:

@@ -67,6 +67,11 @@ def subscript(text: str, before: str) -> str:
     return lowered(text) if text and len(text) <= _LONGEST and before[-1:].strip() else text
 
 
+def struck(text: str) -> str:
+    """Return text that a page shows struck out: between tildes, so that it is not taken for what holds."""
+    return f"~~{text}~~" if text.strip() else text
+
+
 # --- UTF-8 that was read as a western encoding and saved again --------------------------------------------------------
 
 _FOREIGN = re.compile("[\x80-\U0010ffff]+")

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from docmind.blocks import Block, Cell, CellType, Losses, Table
+from docmind.blocks import Block, Losses, Table
 from docmind.reading.formats import Rules, facts_of
-from docmind.reading.formats.sheet_tables import header_rows
+from docmind.reading.formats.sheet_tables import header_rows, typed
 from docmind.reading.formats.text import decode
-from docmind.reading.formats.typeset import CELL_MAX, LaidOut
+from docmind.reading.formats.typeset import LaidOut
 from docmind.records.documents import Upload
 
 SEPARATORS = ",;\t|"
@@ -25,12 +25,7 @@ _QUOTED_MAX = 1 << 20  # characters of a cell of several lines
 _LINES_MAX = 1_000  # of a cell
 _CLOSED = re.compile(r'"[^"]*(?:""[^"]*)*"')
 _SAID = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
-_NUMBER = re.compile(r"[-+(]?\d+([.,' ]\d{3})*([.,]\d+)?([eE][-+]?\d+)?\)?-?")
-_DATE = re.compile(r"\d{4}-\d\d?(-\d\d?)?([T ]\d\d?:\d\d.*)?|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)( \d\d?:\d\d.*)?")
-_TIME = re.compile(r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?")
-_CURRENCY = re.compile(r"[$€£¥₹]|R\$|\b(EUR|USD|GBP|CHF|BRL|SEK|NOK|DKK|PLN|CZK|JPY)\b")
 _DECIMAL = re.compile(r"\s*[-+]?\d+,\d+\s*")
-_BOOL = ("true", "false")
 
 
 def open_csv(upload: Upload, kind: str, rules: Rules) -> LaidOut:
@@ -55,9 +50,9 @@ def blocks(text: str, losses: Losses) -> Iterator[Block | Table]:
             yield Block(kind="paragraph", text=line)
     sample = sample[start:]
     wide = _width(sample)
-    typed = [[cell_of(text) for text in _padded(row, wide)] for row in sample[:_SAMPLE_ROWS]]
-    rows = _even(chain(sample, rows), wide, separator, losses)
-    yield Table(rows=rows, header_rows=header_rows(typed))
+    cells = [[typed(text) for text in _padded(row, wide)] for row in sample[:_SAMPLE_ROWS]]
+    rows = _even(chain(sample, rows), wide, separator)
+    yield Table(rows=rows, header_rows=header_rows(cells))
 
 
 def _width(rows: Sequence[Sequence[str]]) -> int:
@@ -74,13 +69,11 @@ def _padded(row: list[str], wide: int) -> list[str]:
     return row if len(row) >= wide else [*row, *[""] * (wide - len(row))]
 
 
-def _even(rows: Iterable[list[str]], wide: int, separator: str, losses: Losses) -> Iterator[Sequence[str]]:
+def _even(rows: Iterable[list[str]], wide: int, separator: str) -> Iterator[Sequence[str]]:
     """Yield rows of one width: what is too much, after a separator that nobody quoted, stays with the last cell."""
     for row in rows:
         if len(row) > wide:
             row[wide - 1 :] = [f"{separator} ".join(row[wide - 1 :])]
-        if sum(map(len, row)) > CELL_MAX:
-            losses.note("part", "", sum(len(cell) > CELL_MAX for cell in row))
         yield _padded(row, wide)
 
 
@@ -180,28 +173,3 @@ def separator_of(sample: str) -> str:
         if share > score + 0.1:
             best, score = separator, share
     return best
-
-
-def cell_of(text: str) -> Cell:
-    """Return a cell with the type that its text has."""
-    text = " ".join(text.split())
-    return Cell(text, type=_type_of(text))
-
-
-def _type_of(text: str) -> CellType:
-    if not text:
-        return "empty"
-    if len(text) > 40:
-        return "text"
-    if text.casefold() in _BOOL:
-        return "bool"
-    if _NUMBER.fullmatch(text):
-        return "date" if _DATE.fullmatch(text) else "number"
-    if _DATE.fullmatch(text):
-        return "date"
-    if _TIME.fullmatch(text):
-        return "time"
-    if text.endswith("%") and _NUMBER.fullmatch(text[:-1].strip()):
-        return "percent"
-    bare = _CURRENCY.sub("", text).strip()
-    return "amount" if bare != text and _NUMBER.fullmatch(bare) else "text"

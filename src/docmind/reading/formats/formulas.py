@@ -1,6 +1,6 @@
 """Results of simple formulas of a workbook, for those that were written without one.
 
-    formula = comparison of terms with + - & * / ^ %, references, and the functions of `_FUNCTIONS`
+    formula = comparison of terms with + - & * / ^ %, references, names, columns of tables, and functions
 
 Everything else has no result, and is shown as the formula it is.
 """
@@ -9,29 +9,44 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-from docmind.reading.formats.number_format import general
+from docmind.reading.formats.formula_functions import (
+    OF_DATES,
+    Area,
+    Argument,
+    Key,
+    NoResultError,
+    as_number,
+    as_text,
+    called,
+    compared,
+    key_of,
+    single,
+)
 from docmind.reading.formats.xlsx_parts import LAST_COLUMN, LAST_ROW, ErrorValue, Range, Rows, Value, range_at
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)(?![\w:!])|(?P<text>"(?:[^"]|"")*")
     |(?P<sheet>'(?:[^']|'')*'!|[^\W\d][\w.]*!)
     |(?P<range>\$?[A-Za-z]{1,3}\$?\d{1,7}(?::\$?[A-Za-z]{1,3}\$?\d{1,7})?|\$?[A-Za-z]{1,3}:\$?[A-Za-z]{1,3})(?![\w(!.])
+    |(?P<table>(?:[^\W\d][\w.]*)?\[(?:[^\[\]']|'.|\[(?:[^\[\]']|'.)*\])*\])
     |(?P<name>[^\W\d][\w.]*)|(?P<sign><=|>=|<>|[-+*/^&=<>%(),]))""",
     re.VERBOSE,
+)
+# Within the brackets behind a table's name: @Net, @[Net], [#This Row],[Net], Net.
+_COLUMN = re.compile(
+    r"(?P<here>@)?(?:\[(?P<part>#[^\[\]]+)\]\s*,\s*)?"
+    r"(?:\[(?P<column>(?:[^\[\]']|'.)+)\]|(?P<bare>(?:[^\[\]'@#]|'.)+))"
 )
 _DEEPEST = 60  # formulas that wait for each other and brackets within each other, of ten calls each
 _VISITS = 5_000_000  # cells that are looked at for one workbook
 _LONGEST = 8_192  # characters of a formula in Excel
 
 
-class NoResultError(Exception):
-    """A formula that is not simple, waits for itself, or is too much work."""
-
-
 Sheets = Callable[[str], Rows | None]
-Block = list[Value]
 _Token = tuple[str, str]
 
 
@@ -63,12 +78,38 @@ def _moved_reference(found: re.Match[str], down: int, right: int) -> str:
     return f"{fixed_column}{letters}{fixed_row}{row}" if 1 <= row <= LAST_ROW else "#REF!"
 
 
+@dataclass(frozen=True, slots=True)
+class TableRange:
+    """An Excel table: its sheet, the range of its rows without names and totals, and the names of its columns."""
+
+    sheet: str
+    range: Range
+    columns: tuple[str, ...]
+    has_totals: bool = False
+
+
 class Results:
     """Computes formulas of one workbook, each once. Used by one reader."""
 
-    def __init__(self, sheets: Sheets) -> None:
-        """`sheets` returns the cells of a sheet by its name, None for an unknown one."""
+    def __init__(
+        self,
+        sheets: Sheets,
+        names: Mapping[tuple[str, str], str] | None = None,
+        tables: Callable[[], Mapping[str, TableRange]] = dict,
+        *,
+        is_1904: bool = False,
+    ) -> None:
+        """`sheets` returns the cells of a sheet by its name, None for an unknown one.
+
+        `names` are the formulas of names, by sheet ("" for all) and name; `tables` returns tables by name. Both in
+        small letters.
+        """
         self._sheets = sheets
+        self._names = names or {}
+        self._find_tables = tables
+        self.is_1904 = is_1904
+        self._meant: dict[tuple[str, str], Argument] = {}
+        self._indexes: dict[tuple[str, Range], dict[Key, int]] = {}
         self._known: dict[tuple[str, int, int], Value] = {}
         self._open: set[tuple[str, int, int]] = set()
         self._visits = 0
@@ -76,9 +117,7 @@ class Results:
 
     def of(self, sheet: str, row: int, column: int) -> Value:
         """Return the value of a cell. Raises `NoResultError`."""
-        self._visits += 1
-        if self._visits > _VISITS:
-            raise NoResultError
+        self._visit(1)
         rows = self._sheets(sheet)
         if rows is None:
             raise NoResultError
@@ -101,43 +140,114 @@ class Results:
                 if origin is None:
                     raise NoResultError
                 formula = moved(text, origin[:2], (row, column))
-            value = _Formula(self, sheet, formula).value()
+            value = _Formula(self, sheet, formula, (row, column)).value()
         finally:
             self._open.discard(key)
         self._known[key] = value
         return value
 
-    def block(self, sheet: str, area: Range) -> Iterator[Value]:
-        """Yield the values of the cells of a range that are there, row by row."""
+    @cached_property
+    def tables(self) -> Mapping[str, TableRange]:
+        """The tables of the workbook by name, in small letters."""
+        return self._find_tables()
+
+    def meant(self, sheet: str, name: str) -> Argument:
+        """Return what a name stands for. Raises `NoResultError`."""
+        name = name.casefold()
+        key = next((key for key in ((sheet.casefold(), name), ("", name)) if key in self._names), None)
+        if key is None:
+            raise NoResultError
+        place = f"\0{key[0]}\0{name}", 0, 0
+        if key not in self._meant:
+            if place in self._open:
+                raise NoResultError
+            self._open.add(place)
+            try:
+                self._meant[key] = _Formula(self, sheet, self._names[key].removeprefix("="), None).argument()
+            finally:
+                self._open.discard(place)
+        return self._meant[key]
+
+    def rows_of(self, sheet: str, area: Range) -> list[int]:
+        """Return the numbers of the rows of a range that have cells."""
         rows = self._sheets(sheet)
         if rows is None:
             raise NoResultError
-        top, left, bottom, right = area
-        self._visits += min(bottom - top + 1, len(rows))
-        numbers = range(top, bottom + 1) if bottom - top < len(rows) else sorted(n for n in rows if top <= n <= bottom)
-        for number in numbers:
-            cells = rows.get(number)
+        top, _left, bottom, _right = area
+        self._visit(min(bottom - top + 1, len(rows)))
+        if bottom - top < len(rows):
+            return [number for number in range(top, bottom + 1) if number in rows]
+        return sorted(number for number in rows if top <= number <= bottom)
+
+    def block(self, sheet: str, area: Range) -> Iterator[Value]:
+        """Yield the values of the cells of a range that are there, row by row."""
+        rows = self._sheets(sheet)
+        _top, left, _bottom, right = area
+        for number in self.rows_of(sheet, area):
+            cells = rows.get(number) if rows is not None else None
             if cells:
                 for column in range(left, right + 1) if right - left < len(cells) else sorted(cells):
                     if left <= column <= right and column in cells:
                         yield self.of(sheet, number, column)
 
+    def index(self, sheet: str, area: Range) -> dict[Key, int]:
+        """Return the first row of each value of a range of one column; it is made once."""
+        key = sheet.casefold(), area
+        if key not in self._indexes:
+            found = dict[Key, int]()
+            for row in self.rows_of(sheet, area):
+                value = self.of(sheet, row, area[1])
+                if value is not None and not isinstance(value, ErrorValue):
+                    found.setdefault(key_of(value), row)
+            self._indexes[key] = found
+        return self._indexes[key]
+
+    def _visit(self, count: int) -> None:
+        self._visits += count
+        if self._visits > _VISITS:
+            raise NoResultError
+
+
+@dataclass(frozen=True, slots=True)
+class _SheetCells:
+    """The cells of a sheet as functions see them."""
+
+    results: Results
+    sheet: str
+
+    def of(self, row: int, column: int) -> Value:
+        return self.results.of(self.sheet, row, column)
+
+    def block(self, area: Range) -> Iterator[Value]:
+        return self.results.block(self.sheet, area)
+
+    def rows(self, area: Range) -> list[int]:
+        return self.results.rows_of(self.sheet, area)
+
+    def index(self, area: Range) -> dict[Key, int]:
+        return self.results.index(self.sheet, area)
+
 
 class _Formula:
     """A parser of one formula that computes while it reads."""
 
-    def __init__(self, results: Results, sheet: str, text: str) -> None:
+    def __init__(self, results: Results, sheet: str, text: str, place: tuple[int, int] | None) -> None:
+        """`place` is the row and column of its cell, None for that of a name."""
         if len(text) > _LONGEST:
             raise NoResultError
-        self._results, self._sheet = results, sheet
+        self._results, self._sheet, self._place = results, sheet, place
         self._tokens = list(_tokens(text))
         self._at = 0
 
     def value(self) -> Value:
-        found = _single(self._compared())
+        found = single(self.argument())
+        return 0.0 if found is None else found
+
+    def argument(self) -> Argument:
+        found = self._compared()
         if self._at < len(self._tokens):
             raise NoResultError
-        return 0.0 if found is None else found
+        return found
 
     def _peek(self) -> str:
         kind, text = self._tokens[self._at] if self._at < len(self._tokens) else ("", "")
@@ -149,7 +259,7 @@ class _Formula:
         self._at += 1
         return self._tokens[self._at - 1]
 
-    def _compared(self) -> Value | Block:
+    def _compared(self) -> Argument:
         if self._results.depth >= _DEEPEST:
             raise NoResultError
         self._results.depth += 1
@@ -157,40 +267,40 @@ class _Formula:
             left = self._joined()
             while self._peek() in ("=", "<>", "<", ">", "<=", ">="):
                 sign = self._next()[1]
-                left = _compare(sign, _single(left), _single(self._joined()))
+                left = compared(sign, single(left), single(self._joined()))
             return left
         finally:
             self._results.depth -= 1
 
-    def _joined(self) -> Value | Block:
+    def _joined(self) -> Argument:
         left = self._sum()
         while self._peek() == "&":
             self._next()
-            left = _join(_single(left), _single(self._sum()))
+            left = _join(single(left), single(self._sum()))
         return left
 
-    def _sum(self) -> Value | Block:
+    def _sum(self) -> Argument:
         left = self._product()
         while self._peek() in ("+", "-"):
             sign = self._next()[1]
-            left = _calculate(sign, _single(left), _single(self._product()))
+            left = _calculate(sign, single(left), single(self._product()))
         return left
 
-    def _product(self) -> Value | Block:
+    def _product(self) -> Argument:
         left = self._power()
         while self._peek() in ("*", "/"):
             sign = self._next()[1]
-            left = _calculate(sign, _single(left), _single(self._power()))
+            left = _calculate(sign, single(left), single(self._power()))
         return left
 
-    def _power(self) -> Value | Block:
+    def _power(self) -> Argument:
         left = self._signed()
         while self._peek() == "^":
             self._next()
-            left = _calculate("^", _single(left), _single(self._signed()))
+            left = _calculate("^", single(left), single(self._signed()))
         return left
 
-    def _signed(self) -> Value | Block:
+    def _signed(self) -> Argument:
         signs = 0
         is_signed = False
         while self._peek() in ("+", "-"):
@@ -199,10 +309,10 @@ class _Formula:
         found = self._atom()
         while self._peek() == "%":
             self._next()
-            found = _calculate("/", _single(found), 100.0)
-        return _calculate("*", _single(found), (-1.0) ** signs) if is_signed else found
+            found = _calculate("/", single(found), 100.0)
+        return _calculate("*", single(found), (-1.0) ** signs) if is_signed else found
 
-    def _atom(self) -> Value | Block:
+    def _atom(self) -> Argument:
         kind, text = self._next()
         if kind == "number":
             return float(text)
@@ -217,6 +327,10 @@ class _Formula:
             return self._area(self._sheet, text)
         if kind == "name" and text.upper() in ("TRUE", "FALSE") and self._peek() != "(":
             return text.upper() == "TRUE"
+        if kind == "table":
+            return self._column(text)
+        if kind == "name" and self._peek() != "(":
+            return self._results.meant(self._sheet, text)
         if kind == "name":
             return self._call(text.upper())
         if text != "(":
@@ -226,7 +340,7 @@ class _Formula:
             raise NoResultError
         return found
 
-    def _area(self, sheet: str, text: str) -> Value | Block:
+    def _area(self, sheet: str, text: str) -> Argument:
         plain = text.replace("$", "")
         first, colon, last = plain.partition(":")
         if colon and first.isalpha():
@@ -236,13 +350,46 @@ class _Formula:
             raise NoResultError
         if not colon:
             return self._results.of(sheet, area[0], area[1])
-        return list(self._results.block(sheet, area))
+        return Area(_SheetCells(self._results, sheet), area)
+
+    def _column(self, text: str) -> Argument:
+        """Return a column of a table, or its cell in the row of the formula: T[Net], T[[#This Row],[Net]], [@Net]."""
+        name, _bracket, inner = text.partition("[")
+        found = _COLUMN.fullmatch(inner.removesuffix("]").strip())
+        table = self._results.tables.get(name.casefold()) if name else self._own_table()
+        if found is None or table is None:
+            raise NoResultError
+        part = (found["part"] or "").casefold()
+        said = re.sub(r"'(.)", r"\1", (found["column"] or found["bare"]).strip()).casefold()
+        at = next((at for at, column in enumerate(table.columns) if column.casefold() == said), None)
+        top, left, bottom, _right = table.range
+        if at is None:
+            raise NoResultError
+        column = left + at
+        if part == "#totals":
+            if not table.has_totals:
+                raise NoResultError
+            return self._results.of(table.sheet, bottom + 1, column)
+        if part == "#this row" or found["here"]:
+            if self._place is None or not top <= self._place[0] <= bottom:
+                raise NoResultError
+            return self._results.of(table.sheet, self._place[0], column)
+        return Area(_SheetCells(self._results, table.sheet), (top, column, bottom, column))
+
+    def _own_table(self) -> TableRange | None:
+        for table in self._results.tables.values():
+            top, left, bottom, right = table.range
+            if self._place is not None and table.sheet.casefold() == self._sheet.casefold():
+                row, column = self._place
+                if top <= row <= bottom + 1 and left <= column <= right:
+                    return table
+        return None
 
     def _call(self, name: str) -> Value:
-        function = _FUNCTIONS.get(name)
-        if function is None or self._next()[1] != "(":
+        name = name.removeprefix("_XLFN.")
+        if self._next()[1] != "(" or (self._results.is_1904 and name in OF_DATES):
             raise NoResultError
-        arguments = list[Value | Block]()
+        arguments = list[Argument]()
         while self._peek() != ")":
             arguments.append(self._compared())
             if self._peek() == ",":
@@ -250,10 +397,7 @@ class _Formula:
             elif self._peek() != ")":
                 raise NoResultError
         self._next()
-        try:
-            return function(arguments)
-        except (IndexError, ValueError, OverflowError, ZeroDivisionError) as error:
-            raise NoResultError from error
+        return called(name, arguments)
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -266,25 +410,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         at = found.end()
 
 
-def _single(value: Value | Block) -> Value:
-    if isinstance(value, list):
-        raise NoResultError
-    return value
-
-
-def _as_number(value: Value) -> float | ErrorValue:
-    if isinstance(value, ErrorValue):
-        return value
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return ErrorValue("#VALUE!")
-    return float(value or 0)
-
-
 def _calculate(sign: str, left: Value, right: Value) -> Value:
-    one, two = _as_number(left), _as_number(right)
+    one, two = as_number(left), as_number(right)
     if isinstance(one, ErrorValue):
         return one
     if isinstance(two, ErrorValue):
@@ -302,122 +429,7 @@ def _join(left: Value, right: Value) -> Value:
     for value in (left, right):
         if isinstance(value, ErrorValue):
             return value
-    joined = _as_text(left) + _as_text(right)
+    joined = as_text(left) + as_text(right)
     if len(joined) > 32_767:  # characters in a cell
         return ErrorValue("#VALUE!")
     return joined
-
-
-def _as_text(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).upper()
-    return general(value) if isinstance(value, float | int) else value or ""
-
-
-def _compare(sign: str, left: Value, right: Value) -> Value:
-    for value in (left, right):
-        if isinstance(value, ErrorValue):
-            return value
-    one, two = _ordered(left, right), _ordered(right, left)
-    return {
-        "=": one == two, "<>": one != two, "<": one < two, ">": one > two, "<=": one <= two, ">=": one >= two,
-    }[sign]  # fmt: skip
-
-
-def _ordered(value: Value, other: Value) -> tuple[int, float, str]:
-    """Return a value as Excel orders it: numbers, then texts, then truth values."""
-    if value is None:
-        value = "" if isinstance(other, str) else False if isinstance(other, bool) else 0.0
-    if isinstance(value, bool):
-        return 2, float(value), ""
-    return (1, 0.0, value.casefold()) if isinstance(value, str) else (0, value, "")
-
-
-def _numbers(arguments: list[Value | Block]) -> list[float]:
-    """Return the numbers of arguments: of ranges only what is a number. Raises `_Error` for an error value."""
-    found = list[float]()
-    for argument in arguments:
-        for value in argument if isinstance(argument, list) else (argument,):
-            if isinstance(value, ErrorValue):
-                raise _Error(value)
-            if isinstance(value, float):
-                found.append(value)
-            elif not isinstance(argument, list) and isinstance(value, bool | str):
-                number = _as_number(value)
-                if isinstance(number, ErrorValue):
-                    raise _Error(number)
-                found.append(number)
-    return found
-
-
-class _Error(Exception):
-    def __init__(self, value: ErrorValue) -> None:
-        super().__init__(value)
-        self.value = value
-
-
-def _of_numbers(work: Callable[[list[float]], Value]) -> Callable[[list[Value | Block]], Value]:
-    def function(arguments: list[Value | Block]) -> Value:
-        try:
-            return work(_numbers(arguments))
-        except _Error as error:
-            return error.value
-
-    return function
-
-
-def _average(numbers: list[float]) -> Value:
-    return math.fsum(numbers) / len(numbers) if numbers else ErrorValue("#DIV/0!")
-
-
-def _round(arguments: list[Value | Block]) -> Value:
-    number = _as_number(_single(arguments[0]))
-    places = _as_number(_single(arguments[1])) if len(arguments) > 1 else 0.0
-    if isinstance(number, ErrorValue) or isinstance(places, ErrorValue) or abs(places) > 20:
-        raise NoResultError
-    scale = 10.0 ** int(places)
-    return math.copysign(math.floor(float(f"{abs(number) * scale:.15g}") + 0.5), number) / scale
-
-
-def _if(arguments: list[Value | Block]) -> Value:
-    test = _single(arguments[0])
-    if isinstance(test, ErrorValue):
-        return test
-    if isinstance(test, str):
-        raise NoResultError
-    branch = 1 if test else 2
-    return _single(arguments[branch]) if branch < len(arguments) else bool(test)
-
-
-def _subtotal(arguments: list[Value | Block]) -> Value:
-    number = _as_number(_single(arguments[0]))
-    name = {1: "AVERAGE", 2: "COUNT", 3: "COUNTA", 4: "MAX", 5: "MIN", 6: "PRODUCT", 9: "SUM"}.get(int(number) % 100)
-    if name is None:
-        raise NoResultError
-    return _FUNCTIONS[name](arguments[1:])
-
-
-def _count_all(arguments: list[Value | Block]) -> Value:
-    values = [value for one in arguments for value in (one if isinstance(one, list) else (one,))]
-    return float(sum(value is not None for value in values))
-
-
-def _count(arguments: list[Value | Block]) -> Value:
-    values = [value for one in arguments for value in (one if isinstance(one, list) else (one,))]
-    return float(sum(isinstance(value, float) for value in values))
-
-
-_FUNCTIONS: dict[str, Callable[[list[Value | Block]], Value]] = {
-    "SUM": _of_numbers(math.fsum),
-    "AVERAGE": _of_numbers(_average),
-    "MIN": _of_numbers(lambda numbers: min(numbers, default=0.0)),
-    "MAX": _of_numbers(lambda numbers: max(numbers, default=0.0)),
-    "PRODUCT": _of_numbers(lambda numbers: math.prod(numbers) if numbers else 0.0),
-    "ABS": _of_numbers(lambda numbers: abs(numbers[0])),
-    "INT": _of_numbers(lambda numbers: float(math.floor(numbers[0]))),
-    "COUNT": _count,
-    "COUNTA": _count_all,
-    "ROUND": _round,
-    "IF": _if,
-    "SUBTOTAL": _subtotal,
-}

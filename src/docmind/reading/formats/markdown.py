@@ -43,6 +43,12 @@ _FORMULA = re.compile(r"(?<![\\$\w])\$(?![\s$])([^$\n]{0,499}[^$\s\\])\$(?![\d$]
 _TEX = re.compile(r"[\\^_{=]|^[A-Za-z]'?$")
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$\s*", re.S)
 _ATTRIBUTES = re.compile(r"[ \t]+\{[#.][^{}\n]{0,200}\}$")  # of a heading: its anchor
+_DEFINITION = re.compile(r"^ {0,3}:[ \t]+(?=\S)", re.M)
+# A block of HTML whose text needs its tags: it is read as a page is.
+_STRUCTURED = re.compile(
+    r"<(?:table|ol|ul|dl|del|s|strike|pre|math|select|input|h[1-6])\b|\bhidden\b|display\s*:", re.I
+)
+_OPENING = re.compile(r"<(/?)(?:table|ol|ul|dl)\b", re.I)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _UNREAD = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
 _TAG = re.compile(r"</?([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|<[!?][^>]*>")
@@ -104,7 +110,7 @@ def _marked_up(text: str, links: _Links, losses: Losses) -> Iterator[Block | Tab
         yield from plain(text)
         return
     place = _Place()
-    for token in tokens:
+    for token in _whole_blocks(tokens):
         if token.type in ("bullet_list_open", "ordered_list_open"):
             start = token.attrs.get("start", 1) if token.type == "ordered_list_open" else None
             place.numbers.append(int(start) if start is not None else None)
@@ -120,6 +126,32 @@ def _marked_up(text: str, links: _Links, losses: Losses) -> Iterator[Block | Tab
             yield from _in_table(token, place, links, losses)
         else:
             yield from _content(token, place, links, losses)
+
+
+def _whole_blocks(tokens: list[Token]) -> Iterator[Token]:
+    """Yield tokens; blocks of HTML that an empty line within a table or list parted are one."""
+    held: Token | None = None
+    is_open = 0
+    for token in tokens:
+        if held is not None and is_open > 0 and token.type == "html_block":
+            held.meta["more"].append(token.content)
+        else:
+            if held is not None:
+                yield _whole(held)
+            held = None
+            if token.type != "html_block":
+                yield token
+                continue
+            held, is_open = token, 0
+            held.meta["more"] = [token.content]
+        is_open += sum(-1 if found[1] else 1 for found in _OPENING.finditer(token.content))
+    if held is not None:
+        yield _whole(held)
+
+
+def _whole(token: Token) -> Token:
+    token.content = "\n\n".join(token.meta["more"])
+    return token
 
 
 def _marker(token: Token, place: _Place) -> str:
@@ -161,6 +193,9 @@ def _content(token: Token, place: _Place, links: _Links, losses: Losses) -> Iter
         place.marker = None
     elif token.type == "html_block":
         place.is_comment = token.content.rfind("<!--") > token.content.rfind("-->")
+        if _STRUCTURED.search(token.content):
+            yield from _page(token.content, losses)
+            return
         for piece in re.split(r"\n\s*\n", _without_tags(token.content, losses, is_block=True)):
             if piece.strip():
                 yield Block(kind="paragraph", text=piece)
@@ -171,6 +206,15 @@ def _content(token: Token, place: _Place, links: _Links, losses: Losses) -> Iter
         place.note = "" if token.type != "inline" else place.note
 
 
+def _page(text: str, losses: Losses) -> Iterator[Block | Table]:
+    """Yield a block of HTML as a page has it: its table, its list with the numbers, without what is hidden."""
+    from docmind.reading.formats.html import blocks_of, parse  # most texts do not wait for lxml
+    from docmind.reading.formats.markup import Page
+
+    if _TAG.sub("", _UNREAD.sub("", _COMMENT.sub("", text))).strip():
+        yield from blocks_of(parse(text, ""), Page(losses))
+
+
 def _lines(content: str, place: _Place, links: _Links, losses: Losses) -> Iterator[Block]:
     """Yield one block of a paragraph, heading or item; formulas that stand by themselves and notes are blocks apart."""
     if not place.level:
@@ -179,6 +223,12 @@ def _lines(content: str, place: _Place, links: _Links, losses: Losses) -> Iterat
             return
         if "[^" in content and _NOTE.match(content):
             yield from _notes(content, place, links, losses)
+            return
+        if "\n" in content and not content.startswith(":") and _DEFINITION.search(content):
+            terms, *said = _DEFINITION.split(content)
+            name = ", ".join(filter(None, (_inline(term, links, losses) for term in terms.split("\n"))))
+            for text in said:
+                yield Block(kind="item", text=f"{name}: {_inline(text, links, losses)}")
             return
     else:
         content = _ATTRIBUTES.sub("", content)
@@ -268,6 +318,8 @@ def _inline(text: str, links: _Links, losses: Losses) -> str:
             words.append(
                 token.content if token.content == token.attrs["src"] else f"{token.content} ({token.attrs['src']})"
             )
+        elif token.type in ("s_open", "s_close"):
+            words.append("~~")  # what is struck out is not taken for what holds
         elif token.type == "html_inline":
             _tag(token.content, words, raised, losses)
         else:
@@ -324,22 +376,27 @@ def _without_tags(text: str, losses: Losses, *, is_block: bool) -> str:
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Return the plain values of a block of `name: value` between lines `---` at the start, and the text after it."""
+    """Return the plain values of a block at the start, and the text after it.
+
+    The block has `name: value` between lines `---`, or `name = value` between lines `+++`.
+    """
     lines = text.split("\n", _FACTS)
-    if lines[0].strip("\ufeff \t\r") != "---":
+    fence = lines[0].strip("\ufeff \t\r")
+    if fence not in ("---", "+++"):
         return {}, text
+    sign = ":" if fence == "---" else "="
     said: dict[str, str] = {}
     name = ""
     for number, line in enumerate(lines[1:_FACTS], 2):
-        if line.rstrip() in ("---", "..."):
+        if line.rstrip() in (fence, "..."):
             return (said, "\n".join(lines[number:])) if said or number == 2 else ({}, text)
         if line[:1].isspace() or line.startswith("-"):  # a value that goes on, or one of several
             value = line.strip().lstrip("- ").strip().strip("\"'[]")
             if name and value:
                 said[name] = f"{said[name]}, {value}" if said[name] else value
             continue
-        name, colon, value = (part.strip() for part in line.partition(":"))
-        if not colon and name and not name.startswith("#"):
+        name, colon, value = (part.strip() for part in line.partition(sign))
+        if not colon and name and not name.startswith(("#", "[")):
             return {}, text  # a rule above text, and no facts
         name = name.lower()
         said.setdefault(name, value.strip("\"'[]|>"))

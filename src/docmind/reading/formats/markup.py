@@ -15,7 +15,7 @@ import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.blocks import Block, BlockKind, Losses, Table
-from docmind.reading.formats.characters import subscript, superscript, tidy
+from docmind.reading.formats.characters import struck, subscript, superscript, tidy
 from docmind.reading.formats.grid import Grid
 from docmind.reading.formats.math_text import latex_of_math, local, words_of_latex, words_of_math
 from docmind.reading.formats.notes import BACK_SIGNS, Notes
@@ -41,7 +41,17 @@ _LOST: dict[str, LossKind] = {
 _LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _HIDDEN = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 _NO_MARKER = re.compile(r"list-style(?:-type)?\s*:\s*none", re.I)
-_STYLED = re.compile(r"list-style(?:-type)?\s*:\s*(lower|upper)-(alpha|latin|roman)", re.I)
+_STYLED = re.compile(
+    r"list-style(?:-type)?\s*:\s*"
+    r"((?:lower|upper)-(?:alpha|latin|roman)|lower-greek|decimal-leading-zero|disc|circle|square)",
+    re.I,
+)
+_STYLES = {
+    "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
+    "upper-roman": "I", "lower-greek": "α", "decimal-leading-zero": "01", "disc": "•", "circle": "•", "square": "•",
+}  # fmt: skip
+_GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
+_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through\b", re.I)
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language-|lang-|highlight-source-|brush:\s*)([\w+#.-]+)", re.I)
 _PARTS_OF_PAGE: dict[str, BlockKind] = {"header": "header", "footer": "footer", "aside": "note"}
 _ROLES = {"banner": "header", "contentinfo": "footer", "complementary": "aside", "navigation": "nav"}
@@ -94,7 +104,15 @@ class _List:
 
 
 def numbered(number: int, style: str) -> str:
-    """Return a number as a list of this type shows it: 1, a, A, i or I."""
+    """Return a number as a list of this type shows it: 1, 01, a, A, α, i or I."""
+    if style == "01":
+        return f"{number:02d}"
+    if style == "α" and number > 0:
+        letters = ""
+        while number:
+            number, digit = divmod(number - 1, len(_GREEK))
+            letters = _GREEK[digit] + letters
+        return letters
     if style in "aA" and number > 0:
         letters = ""
         while number:
@@ -177,6 +195,10 @@ class Walk:
         self._ends.append(None)
         if tag in _UNREAD or self._is_unseen(element, tag):
             return False
+        if tag == "del":  # as text that was deleted in Word
+            if not self._page.is_drawn and any(text.strip() for text in element.itertext(with_tail=False)):
+                self._page.losses.note("hidden_text", self._page.place)
+            return False
         note = self._page.notes.marker_of(element)
         if note is not None or (tag not in INLINE and kinds_of(element) & _NOTES):
             self._begin_note(note or "")
@@ -207,6 +229,8 @@ class Walk:
             return self._link(element)
         if tag in ("sub", "sup"):
             self._ends[-1] = self._scripted(superscript if tag == "sup" else subscript)
+        elif tag in ("s", "strike") or _OUT.search(element.get("style") or ""):
+            self._ends[-1] = self._scripted(_struck)
         elif "-" in tag and not tag.startswith("mjx-"):
             self._parts.append(" ")
             self._ends[-1] = lambda: self._parts.append(" ")
@@ -611,6 +635,11 @@ _HANDLERS: dict[str, Callable[[Walk, Element], bool]] = {
 """What begins an element by its name; each returns whether the contents are walked."""
 
 
+def _struck(text: str, _before: str) -> str:
+    bare = text.strip()
+    return text.replace(bare, struck(bare), 1) if bare else text
+
+
 def is_hidden(element: Element) -> bool:
     """Return whether an element says itself that it is not shown."""
     if "hidden" in element.attrib and element.get("hidden", "").lower() != "until-found":
@@ -629,14 +658,15 @@ def _list_of(element: Element) -> _List:
     kind = (element.get("type") or "").strip()
     styled = _STYLED.search(styles)
     if styled:
-        kind = "i" if styled[2].lower() == "roman" else "a"
-        kind = kind.upper() if styled[1].lower() == "upper" else kind
+        kind = _STYLES[styled[1].lower()]
+        if kind == "•":
+            return _List(kind)
     is_reversed = "reversed" in element.attrib
     start = (element.get("start") or "").strip()
     first = int(start) if re.fullmatch(r"[+-]?\d{1,9}", start) else None
     if first is None:
         first = sum(local(child) == "li" for child in element) if is_reversed else 1
-    return _List(kind if kind in ("a", "A", "i", "I") else "1", first, -1 if is_reversed else 1)
+    return _List(kind if kind in ("a", "A", "i", "I", "α", "01") else "1", first, -1 if is_reversed else 1)
 
 
 def _is_data(table: Element) -> bool:

@@ -9,6 +9,7 @@ from functools import lru_cache
 import lxml.html
 
 from docmind.reading.formats.characters import grouped, lowered, raised
+from docmind.reading.formats.latex_signs import SIGNS
 
 _DEEPEST = 60
 _LONGEST = 20_000  # characters of a formula in LaTeX; a longer one stays as it is
@@ -100,16 +101,6 @@ def _base(base: str) -> str:
 
 # --- LaTeX ------------------------------------------------------------------------------------------------------------
 
-_SPELLED = """
-alpha=α beta=β gamma=γ delta=δ epsilon=ε varepsilon=ε zeta=ζ eta=η theta=θ vartheta=ϑ iota=ι kappa=κ lambda=λ mu=μ nu=ν
-xi=ξ pi=π rho=ρ sigma=σ tau=τ upsilon=υ phi=φ varphi=φ chi=χ psi=ψ omega=ω Gamma=Γ Delta=Δ Theta=Θ Lambda=Λ Xi=Ξ Pi=Π
-Sigma=Σ Phi=Φ Psi=Ψ Omega=Ω times=× cdot=· div=÷ pm=± mp=∓ le=≤ leq=≤ ge=≥ geq=≥ ne=≠ neq=≠ approx=≈ equiv=≡ sim=~
-propto=∝ infty=∞ partial=∂ nabla=∇ sum=∑ prod=∏ int=∫ oint=∮ in=∈ notin=∉ subset=⊂ subseteq=⊆ cup=∪ cap=∩ emptyset=∅
-forall=∀ exists=∃ to=→ rightarrow=→ leftarrow=← Rightarrow=⇒ Leftrightarrow=⇔ implies=⇒ iff=⇔ ldots=… cdots=… dots=…
-vdots=… degree=° circ=° prime=′ ell=ℓ hbar=ℏ neg=¬ land=∧ lor=∨ wedge=∧ vee=∨ langle=⟨ rangle=⟩ lfloor=⌊ rfloor=⌋
-lceil=⌈ rceil=⌉ mid=| parallel=∥ perp=⊥ angle=∠ star=⋆ ast=* oplus=⊕ otimes=⊗ ll=≪ gg=≫ setminus=∖ Re=ℜ Im=ℑ aleph=ℵ
-"""
-_NAMED = {name: sign for name, _equals, sign in (pair.partition("=") for pair in _SPELLED.split())}
 _STYLES = """
 left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle scriptstyle limits nolimits mathstrut middle
 nonumber notag boldsymbol
@@ -209,4 +200,4 @@ class _Latex:
             return self._atom()
         if name in _IGNORED:
             return ""
-        return _NAMED.get(name, f" {name} ")
+        return SIGNS.get(name, f" {name} ")

@@ -6,11 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from docmind.blocks import Cell
+from docmind.blocks import Cell, CellType
 
 _NAME_MAX = 120  # characters of the name of a column
 _YEAR = re.compile(r"(19|20)\d\d")
 _PLAIN = ("text", "empty")
+_NUMBER = re.compile(r"[-+(]?\d+([.,' ]\d{3})*([.,]\d+)?([eE][-+]?\d+)?\)?-?")
+_DATE = re.compile(r"\d{4}-\d\d?(-\d\d?)?([T ]\d\d?:\d\d.*)?|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d\d)( \d\d?:\d\d.*)?")
+_TIME = re.compile(r"\d{1,2}:\d\d(:\d\d([.,]\d+)?)?( ?[AaPp][Mm])?")
+_CURRENCY = re.compile(r"[$€£¥₹]|R\$|\b(EUR|USD|GBP|CHF|BRL|SEK|NOK|DKK|PLN|CZK|JPY)\b")
+_BOOL = ("true", "false")
 
 
 def runs(numbers: Iterable[int], gap: int = 1) -> list[list[int]]:
@@ -24,10 +29,11 @@ def runs(numbers: Iterable[int], gap: int = 1) -> list[list[int]]:
     return found
 
 
-def header_rows(rows: Sequence[Sequence[Cell]], *, is_bold: bool = False) -> int:
+def header_rows(rows: Sequence[Sequence[Cell]], *, is_bold: bool = False, is_sheet: bool = True) -> int:
     """Return how many of the first rows name the columns; `rows` is the beginning of a table.
 
-    `is_bold` says that the first row is set in bold and the second is not.
+    `is_bold` says that the first row is set in bold and the second is not. In a sheet, texts above texts are names
+    where none of them comes again; a table within a text has such rows without any names.
     """
     if len(rows) < 2:
         return 0
@@ -38,7 +44,9 @@ def header_rows(rows: Sequence[Sequence[Cell]], *, is_bold: bool = False) -> int
         elif cell.columns > 1 and not cell.is_filled:
             depth = max(depth, 2)
     for deep in range(min(depth, len(rows) - 1), 0, -1):
-        if all(_is_of_names(row) for row in rows[: deep - 1]) and _names(rows[deep - 1], rows[deep:], is_bold=is_bold):
+        if all(_is_of_names(row) for row in rows[: deep - 1]) and _names(
+            rows[deep - 1], rows[deep:], is_bold=is_bold, is_sheet=is_sheet
+        ):
             return deep
     return 0
 
@@ -51,7 +59,7 @@ def _is_period(cell: Cell) -> bool:
     return cell.type == "date" or (cell.type == "number" and bool(_YEAR.fullmatch(cell.shown)))
 
 
-def _names(first: Sequence[Cell], below: Sequence[Sequence[Cell]], *, is_bold: bool) -> bool:
+def _names(first: Sequence[Cell], below: Sequence[Sequence[Cell]], *, is_bold: bool, is_sheet: bool) -> bool:
     said = [cell for cell in first if cell.shown]
     if not said or (len(first) > 1 and len(said) < 2) or any(len(cell.shown) > _NAME_MAX for cell in said):
         return False
@@ -69,6 +77,8 @@ def _names(first: Sequence[Cell], below: Sequence[Sequence[Cell]], *, is_bold: b
         return True
     if typed:
         return all(_is_period(cell) for cell, _kind in typed)
+    if not is_sheet:
+        return False
     names = Counter(cell.shown.casefold() for cell in said if not cell.is_filled)
     if max(names.values(), default=1) > 1 or 2 * len(said) < len(first):
         return False
@@ -100,3 +110,28 @@ def _kind_of(column: int, below: Sequence[Sequence[Cell]]) -> str:
         return "empty"
     kind, count = kinds.most_common(1)[0]
     return kind if 2 * count > kinds.total() else "text"
+
+
+def typed(text: str) -> Cell:
+    """Return a cell with the type that its text has."""
+    text = " ".join(text.split())
+    return Cell(text, type=_type_of(text))
+
+
+def _type_of(text: str) -> CellType:
+    if not text:
+        return "empty"
+    if len(text) > 40:
+        return "text"
+    if text.casefold() in _BOOL:
+        return "bool"
+    if _NUMBER.fullmatch(text):
+        return "date" if _DATE.fullmatch(text) else "number"
+    if _DATE.fullmatch(text):
+        return "date"
+    if _TIME.fullmatch(text):
+        return "time"
+    if text.endswith("%") and _NUMBER.fullmatch(text[:-1].strip()):
+        return "percent"
+    bare = _CURRENCY.sub("", text).strip()
+    return "amount" if bare != text and _NUMBER.fullmatch(bare) else "text"

@@ -114,20 +114,21 @@ def face_of(block: Block) -> Face:
     return "bold" if block.kind == "caption" else "body"
 
 
-def flow(blocks: Blocks, name: str, max_pages: int) -> list[Sheet]:
-    """Return all sheets of a text.
+def flow(blocks: Blocks, name: str, max_pages: int, losses: Losses | None = None) -> list[Sheet]:
+    """Return all sheets of a text; cells that are cut off are counted in `losses`.
 
     Raises `TooLargeError` above `max_pages`, and then returns no sheets.
     """
-    flow = _Flow(name, max_pages)
+    flow = _Flow(name, max_pages, Losses() if losses is None else losses)
     for block in blocks:
         flow.add(block)
     return flow.finish()
 
 
 class _Flow:
-    def __init__(self, name: str, max_pages: int) -> None:
+    def __init__(self, name: str, max_pages: int, losses: Losses) -> None:
         self._name = name
+        self._losses = losses
         self._max_pages = max_pages
         self._sheets: list[Sheet] = []
         self._parts: list[str] = []
@@ -223,7 +224,7 @@ class _Flow:
         """Place a table; the rows that name its columns are repeated on each sheet that it reaches."""
         if table.caption:
             self.add(Block(kind="caption", text=table.caption))
-        rows = map(_cells_of, table.rows)
+        rows = (self._cells(row, table.sheet) for row in table.rows)
         sample = list(islice(rows, max(_SAMPLE, table.header_rows)))
         header = [row for row in sample[: table.header_rows] if any(row)]
         about = PageTable(_names_of(header), table.caption[:_TITLE_MAX], table.sheet[:_TITLE_MAX], self._tables)
@@ -245,6 +246,16 @@ class _Flow:
             self._row(row, lines, edges, before, about, is_header=is_header)
             before = "\n"
         self._y += line_height("body") // 2
+
+    def _cells(self, row: Sequence[Cell | str], place: str) -> list[str]:
+        """Return the text of each cell; one that is cut off is counted, once where it spans several."""
+        texts = [" ".join(shown_in(cell).split()) for cell in row]
+        for at, text in enumerate(texts):
+            if len(text) > CELL_MAX:
+                texts[at] = text[:CELL_MAX]
+                cell = row[at]
+                self._losses.note("part", place, int(isinstance(cell, str) or not cell.is_filled))
+        return texts
 
     def _row(
         self, cells: Sequence[str], lines: Wrapped, edges: Edges | None, before: str, table: PageTable,
@@ -351,10 +362,6 @@ def _wrapped(cells: Sequence[str], edges: Edges | None, face: Face) -> Wrapped:
 def _tall(lines: Wrapped, *, is_header: bool) -> float:
     """Return the height of a row, at most that of a sheet."""
     return min(max(map(len, lines), default=1) * line_height("bold" if is_header else "body"), HEIGHT - 2 * MARGIN)
-
-
-def _cells_of(row: Sequence[Cell | str]) -> list[str]:
-    return [" ".join(shown_in(cell).split())[:CELL_MAX] for cell in row]
 
 
 def _names_of(header: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -496,8 +503,9 @@ class LaidOut:
 
     def __init__(self, blocks: Blocks, facts: Facts, name: str, rules: Rules, losses: Losses | None = None) -> None:
         """Lay out all blocks; `losses` is what the reader counts while it yields them."""
-        self._sheets = flow(blocks, name, rules.max_pages)
-        self.losses = losses.found() if losses is not None else ()
+        losses = Losses() if losses is None else losses
+        self._sheets = flow(blocks, name, rules.max_pages, losses)
+        self.losses = losses.found()
         self._rules = rules
         self.facts = facts
         self.pages = len(self._sheets)

@@ -13,17 +13,20 @@ import zipfile
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from docmind.blocks import Block, Cell, Losses, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
-from docmind.reading.formats.formulas import NoResultError, Results, moved
+from docmind.reading.formats.formula_functions import NoResultError
+from docmind.reading.formats.formulas import Results, TableRange, moved
 from docmind.reading.formats.number_format import general, moment, parsed, shown
+from docmind.reading.formats.ooxml import UNREADABLE
 from docmind.reading.formats.sheet_tables import header_rows, runs
-from docmind.reading.formats.typeset import LaidOut
+from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.reading.formats.xlsx_notes import notes_of, shapes_of
 from docmind.reading.formats.xlsx_parts import (
-    UNREADABLE,
+    PART_MAX,
     Book,
     ErrorValue,
     IsoMoment,
@@ -35,6 +38,7 @@ from docmind.reading.formats.xlsx_parts import (
     Style,
     Value,
     cell_at,
+    named,
     open_book,
     range_at,
     read_sheet,
@@ -82,7 +86,7 @@ class _BookReader:
     def __init__(self, book: Book, name: str) -> None:
         self._book, self._name = book, name
         self._sheets: dict[str, Sheet] = {}
-        self._results = Results(self._rows_of)
+        self._results = Results(self._rows_of, book.names, self._tables, is_1904=book.is_1904)
         self._margins = set[str]()
 
     def blocks(self) -> Iterator[Block | Table]:
@@ -111,6 +115,20 @@ class _BookReader:
                 yield Block(kind="heading", text=title, level=2)
                 is_titled = True
             yield block
+
+    def _tables(self) -> dict[str, TableRange]:
+        """Return the Excel tables of all sheets by name, for the formulas that name them."""
+        found = dict[str, TableRange]()
+        for entry in self._book.entries:
+            for tree, (top, left, bottom, right) in _excel_tables(
+                self._book, entry, Losses()
+            ):  # counted with the sheet
+                names = tuple(printable(one.get("name") or "") for one in named(tree, "tableColumn"))
+                has_totals = (tree.get("totalsRowCount") or "0") != "0"
+                rows = top + (tree.get("headerRowCount") != "0"), left, bottom - has_totals, right
+                for name in (tree.get("name"), tree.get("displayName")):
+                    found[(name or "").casefold()] = TableRange(entry.name, rows, names, has_totals)
+        return found
 
     def _rows_of(self, name: str) -> Rows | None:
         key = name.casefold()
@@ -305,29 +323,12 @@ class _SheetReader:
         return sorted(bands, key=lambda band: (band.rows[0], band.columns[0]))
 
     def _excel_tables(self) -> Iterator[_Band]:
-        for related in self._related():
-            if related.type != "table":
-                continue
-            try:
-                tree = self._book.package.xml(related.target)
-            except UNREADABLE:
-                self._book.losses.note("part", related.target)
-                continue
-            area = range_at(tree.get("ref") or "")
-            if area is None:
-                continue
+        for tree, area in _excel_tables(self._book, self._entry, self._book.losses):
             inside = [row for row in sorted(self._sheet.rows) if area[0] <= row <= area[2]]
             columns = list(range(area[1], area[3] + 1))
             header = 0 if tree.get("headerRowCount") == "0" else 1
             if inside and any(set(columns) & set(self._sheet.rows[row]) for row in inside):
                 yield _Band(inside, columns, _Piece(inside, columns, header, is_closed=True))
-
-    def _related(self) -> Sequence:  # type: ignore[type-arg]
-        try:
-            return list(self._book.package.related(self._entry.part).values())
-        except UNREADABLE:
-            self._book.losses.note("part", self._entry.name)
-            return []
 
     def _apart(self, rows: list[int], columns: list[int]) -> list[set[int]]:
         """Return the columns of the tables side by side in a band: each at least two wide, with names over values."""
@@ -479,6 +480,26 @@ class _SheetReader:
             if where == kind and re.search(r"[^\W\d]", text) and text not in self._margins:
                 self._margins.add(text)
                 yield Block(kind="header" if kind == "header" else "footer", text=text)
+
+
+def _excel_tables(book: Book, entry: SheetEntry, losses: Losses) -> Iterator[tuple[Any, Range]]:
+    """Yield the part and the range of each Excel table of a sheet; one that is broken is counted."""
+    try:
+        related = list(book.package.links(entry.part).values())
+    except UNREADABLE:
+        losses.note("part", entry.name)
+        return
+    for one in related:
+        if one.type != "table":
+            continue
+        try:
+            tree = book.package.xml(one.target, PART_MAX)
+        except UNREADABLE:
+            losses.note("part", one.target)
+            continue
+        area = range_at(tree.get("ref") or "")
+        if area is not None:
+            yield tree, area
 
 
 def _margin_part(code: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from docmind.blocks import Block
+from docmind.reading.formats.ooxml import UNREADABLE, Link
 from docmind.reading.formats.typeset import printable
-from docmind.reading.formats.xlsx_parts import UNREADABLE, Book, Related, SheetEntry, local, named, text_of
+from docmind.reading.formats.xlsx_parts import PART_MAX, Book, SheetEntry, local, named, text_of
 
 _MADE_UP = re.compile(r"(picture|image|grafik|imagem|imagen|bild|chart|shape|diagram)\s*\d*", re.IGNORECASE)
 _FILE = re.compile(r"\S+\.(png|jpe?g|gif|emf|wmf|bmp|tiff?|svg)", re.IGNORECASE)
@@ -60,15 +61,15 @@ def shapes_of(book: Book, entry: SheetEntry) -> Iterator[Block]:
     for one in _related(book, entry.part):
         if one.type == "drawing":
             try:
-                tree = book.package.xml(one.target)
-                charts = {key: to for key, to in book.package.related(one.target).items() if not to.is_external}
+                tree = book.package.xml(one.target, PART_MAX)
+                charts = {key: to for key, to in book.package.links(one.target).items() if not to.is_external}
             except UNREADABLE:
                 book.losses.note("part", one.target)
                 continue
             yield from _shapes(book, entry, tree, charts)
 
 
-def _shapes(book: Book, entry: SheetEntry, tree: Any, charts: dict[str, Related]) -> Iterator[Block]:
+def _shapes(book: Book, entry: SheetEntry, tree: Any, charts: dict[str, Link]) -> Iterator[Block]:
     for shape in named(tree, "sp"):
         for paragraph in named(shape, "p"):
             text = printable("".join(run.text or "" for run in named(paragraph, "t")))
@@ -93,7 +94,7 @@ def _shapes(book: Book, entry: SheetEntry, tree: Any, charts: dict[str, Related]
 
 def _chart_title(book: Book, part: str) -> str:
     try:
-        tree = book.package.xml(part)
+        tree = book.package.xml(part, PART_MAX)
     except UNREADABLE:
         book.losses.note("part", part)
         return ""
@@ -104,9 +105,9 @@ def _chart_title(book: Book, part: str) -> str:
     return ""
 
 
-def _related(book: Book, part: str) -> list[Related]:
+def _related(book: Book, part: str) -> list[Link]:
     try:
-        return list(book.package.related(part).values())
+        return list(book.package.links(part).values())
     except UNREADABLE:
         book.losses.note("part", posixpath.basename(part))
         return []

@@ -4,46 +4,36 @@ A workbook is read without openpyxl, because openpyxl needs both of its loads fo
 of every sheet, gives no merged cells while it streams, and refuses a workbook for one bad part. Elements are known by
 their local names, and parts by their relations, so Strict workbooks and renamed parts are read alike.
 
-It is one module of 500 lines because the shapes of all parts are the same knowledge: how OOXML writes a workbook.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import io
 import math
-import posixpath
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from string import digits
-from typing import IO, Any
-
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+from typing import Any
 
 from docmind.blocks import Losses
 from docmind.errors import TooLargeError
+from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
+from docmind.reading.formats.ooxml import UNREADABLE, Link, Package
 from docmind.reading.formats.typeset import printable
 from docmind.wording import _, number_text
 
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 _MOST_CELLS = 2_000_000  # of one sheet: some 150 bytes each, and more than 5,000 pages show
 _MOST_MERGES = 200_000
-_PART_MAX = 64 << 20  # bytes of a part that is parsed at once
-_CHUNK = 256 << 10
+PART_MAX = 64 << 20  # bytes of a part that is parsed at once
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 
-UNREADABLE = (
-    KeyError, ValueError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error,
-    struct.error, etree.XMLSyntaxError,
-)  # fmt: skip
-"""What a part that is missing, cut off, damaged or no XML raises. `zipfile` has a `RuntimeError` for a locked one."""
+_SCRIPTS = {"superscript": superscript, "subscript": subscript}
 
 Range = tuple[int, int, int, int]
 """First row, first column, last row, last column, from 1."""
@@ -77,15 +67,6 @@ RawCell = tuple[Value, int, str]
 """Value, number of its style, and formula without its equals sign. None with a formula is one without a result."""
 
 Rows = dict[int, dict[int, RawCell]]
-
-
-@dataclass(frozen=True, slots=True)
-class Related:
-    """A part that another one names: the last word of its relation's type, its name or address."""
-
-    type: str
-    target: str
-    is_external: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,86 +160,26 @@ def is_on(raw: str | None) -> bool:
 
 
 def text_of(item: Any) -> str:
-    """Return the text of a string item: its runs, without phonetic ones."""
+    """Return the text of a string item: its runs, raised, lowered and struck out as shown, without phonetic ones."""
     parts = list[str]()
     for child in item:
         name = local(child)
         if name == "t":
             parts.append(child.text or "")
         elif name == "r":
-            parts += [part.text or "" for part in child if local(part) == "t"]
+            said = "".join(part.text or "" for part in child if local(part) == "t")
+            looks = {local(look): look.get("val") for part in child if local(part) == "rPr" for look in part}
+            change = _SCRIPTS.get(looks.get("vertAlign") or "")
+            before = parts[-1] if parts else ""
+            parts.append(change(said, before) if change else said)
+            if "strike" in looks and looks["strike"] not in ("0", "false"):
+                parts[-1] = struck(parts[-1])
     return unescaped("".join(parts))
 
 
 def unescaped(text: str) -> str:
     """Return a text with the characters that XML cannot hold, written as _x000D_."""
     return printable(_ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text) if "_x" in text else text)
-
-
-class Package:
-    """The parts of a workbook by name, and their relations."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-        self._names = {name.replace("\\", "/").lstrip("/").casefold(): name for name in archive.namelist()}
-
-    def open(self, part: str) -> IO[bytes]:
-        return self._archive.open(self._names[part.casefold()])
-
-    def has(self, part: str) -> bool:
-        return part.casefold() in self._names
-
-    def xml(self, part: str) -> Any:
-        """Return the root of a small part."""
-        with self.open(part) as stream:
-            data = stream.read(_PART_MAX + 1)
-        if len(data) > _PART_MAX:
-            raise ValueError("a part that is too large")
-        root = etree.parse(io.BytesIO(data), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()
-        if root is None:
-            raise ValueError("a part without an element")
-        return root
-
-    def related(self, part: str) -> dict[str, Related]:
-        """Return the relations of a part by id; none where they are missing."""
-        folder, name = posixpath.split(part)
-        where = posixpath.join(folder, "_rels", f"{name}.rels")
-        if not self.has(where):
-            return {}
-        found = dict[str, Related]()
-        for one in named(self.xml(where), "Relationship"):
-            target, is_external = one.get("Target") or "", one.get("TargetMode") == "External"
-            if not is_external:
-                target = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-            found[one.get("Id") or ""] = Related((one.get("Type") or "").rpartition("/")[2], target, is_external)
-        return found
-
-    def stream(self, part: str, *names: str) -> Iterator[Any]:
-        """Yield the elements of these names at their ends, and forget them; a huge part takes little memory.
-
-        Of a part that breaks off the elements that are complete are yielded before its error is raised.
-        """
-        tags = [f"{{*}}{name}" for name in names]
-        parser = etree.XMLPullParser(events=("end",), tag=tags, resolve_entities=False, no_network=True)
-        broken: Exception | None = None
-        with self.open(part) as stream:
-            while broken is None:
-                try:
-                    data = stream.read(_CHUNK)
-                    parser.feed(data) if data else parser.close()
-                except UNREADABLE as error:
-                    data, broken = b"", error
-                for _event, element in parser.read_events():
-                    yield element
-                    element.clear()
-                    parent = element.getparent()
-                    if parent is not None:
-                        while element.getprevious() is not None:
-                            del parent[0]
-                if not data:
-                    break
-        if broken is not None:
-            raise broken
 
 
 @dataclass(slots=True)
@@ -271,6 +192,8 @@ class Book:
     entries: list[SheetEntry] = field(default_factory=list)
     strings: list[str] = field(default_factory=list)
     styles: list[Style] = field(default_factory=list)
+    names: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The formulas of defined names, by sheet ("" for all) and name, both in small letters."""
     is_1904: bool = False
     is_uncalculated: bool = False
     """A program wrote it that computes nothing: results of 0 are none."""
@@ -284,22 +207,26 @@ class Book:
 def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
     """Return a workbook without its sheets. Raises one of `UNREADABLE` where there is no list of sheets."""
     package = Package(archive)
-    root = package.related("")
+    root = package.links("")
     part = next((one.target for one in root.values() if one.type == "officeDocument"), "xl/workbook.xml")
     book = Book(package, part, losses)
-    related = package.related(part)
-    tree = package.xml(part)
+    related = package.links(part)
+    tree = package.xml(part, PART_MAX)
     for one in named(tree, "workbookPr"):
         book.is_1904 = is_on(one.get("date1904"))
     for one in named(tree, "calcPr"):
         book.is_uncalculated = is_on(one.get("fullCalcOnLoad"))
     for one in named(tree, "sheet"):
         key = next((value for name, value in one.attrib.items() if name.endswith("}id")), "")
-        target = related.get(key, Related("", "", is_external=False))
+        target = related.get(key, Link("", "", is_external=False))
         name = printable(one.get("name") or "")
         book.entries.append(SheetEntry(name, one.get("state") or "visible", target.target, target.type))
     if not book.entries:
         raise ValueError("a workbook without sheets")
+    for one in named(tree, "definedName"):
+        at = one.get("localSheetId") or ""
+        own = book.entries[_whole(at)].name if at and _whole(at) < len(book.entries) else ""
+        book.names[own.casefold(), (one.get("name") or "").casefold()] = (one.text or "").strip()
     for one in related.values():
         if one.type == "vbaProject":
             losses.note("macro")
@@ -314,7 +241,7 @@ def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
 
 def _facts(book: Book, part: str) -> None:
     try:
-        for one in book.package.xml(part) if book.package.has(part) else ():
+        for one in book.package.xml(part, PART_MAX) if book.package.has(part) else ():
             if local(one) == "title":
                 book.title = one.text or ""
             elif local(one) == "creator":
@@ -332,7 +259,7 @@ def _strings(book: Book, part: str) -> None:
 
 def _styles(book: Book, part: str) -> None:
     try:
-        tree = book.package.xml(part)
+        tree = book.package.xml(part, PART_MAX)
         codes = dict(BUILT_IN)
         for one in named(tree, "numFmt"):
             if one.get("numFmtId", "").isdigit():
@@ -366,7 +293,7 @@ def read_sheet(book: Book, entry: SheetEntry) -> Sheet:
     """Return a sheet; one that breaks off is kept as far as it goes, and counted. Raises `TooLargeError`."""
     sheet = Sheet()
     try:
-        related = book.package.related(entry.part)
+        related = book.package.links(entry.part)
         reader = _SheetReader(book, entry, sheet, related)
         for element in book.package.stream(entry.part, *_PARTS_OF_SHEET):
             reader.take(element)
@@ -376,7 +303,7 @@ def read_sheet(book: Book, entry: SheetEntry) -> Sheet:
 
 
 class _SheetReader:
-    def __init__(self, book: Book, entry: SheetEntry, sheet: Sheet, related: dict[str, Related]) -> None:
+    def __init__(self, book: Book, entry: SheetEntry, sheet: Sheet, related: dict[str, Link]) -> None:
         self._book, self._entry, self._sheet, self._related = book, entry, sheet, related
         self._row_number = 0
         self._row: Any = None

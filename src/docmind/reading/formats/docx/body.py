@@ -62,6 +62,7 @@ class _Story:
         self._reader = Reader(part, shared.package, shared.styles, shared.losses, place)
         self._lists = Numbering(shared.lists, shared.styles)
         self.endnotes: list[Block | Table] = []
+        self._unsaid = ""  # the number of the last paragraph that has nothing else
 
     def blocks(self, container: Element) -> Iterator[Block | Table]:
         """Yield all blocks in a container."""
@@ -69,7 +70,7 @@ class _Story:
         for child in members(container):
             if child.tag == f"{W}p":
                 properties = child.find(f"{W}pPr")
-                if _is_joined(properties) and self._ends(properties) is None:
+                if (_is_joined(properties) or _is_drop_cap(properties)) and self._ends(properties) is None:
                     carried = self._reader.paragraph(child, value(properties, "pStyle"), carried)
                     continue
                 yield from self._paragraph(child, properties, carried)
@@ -136,6 +137,7 @@ class _Story:
         outline = value(properties, "outlineLvl") if properties is not None else None
         level = look.level if outline is None else level_of(outline)
         marker, rank = counted if counted is not None else ("", 0)
+        self._unsaid = marker if marker != "•" and not text.strip() else ""
         for number, raw in enumerate(text.split(BREAK)):
             if number:
                 yield Block(kind="page_break")
@@ -155,6 +157,7 @@ class _Story:
     def _cell(self, element: Element) -> CellRead:
         """Read a cell. Tables in it are part of its text, so that a row that is quoted is complete."""
         blocks, bold = list[Block | Table](), list[bool]()
+        self._unsaid = ""
         for block in self.blocks(element):
             blocks.append(block)
             if isinstance(block, Block) and block.kind in ("paragraph", "heading", "item"):
@@ -164,6 +167,7 @@ class _Story:
             figures = [block for block in aside if isinstance(block, Block) and block.kind == "figure"]
             text = " ".join(block.text for block in figures)
             aside = [block for block in aside if block not in figures]
+        text, self._unsaid = text or self._unsaid, ""  # rows are often numbered by a list without texts
         kept = [block for block in blocks if block not in aside]
         return CellRead(" ".join(text.split()), kept, aside, bool(bold) and all(bold))
 
@@ -228,6 +232,9 @@ class _Document(_Story):
         self._at = 0
         self._given: set[tuple[str, str]] = set()
         self._seen: set[str] = set()
+        self._current: dict[tuple[str, str], str] = {}  # by kind and pages: the part of the header that holds
+        settings = package.linked(self.part, "settings")
+        self._has_even = bool(is_on(settings.root, "evenAndOddHeaders")) if settings is not None else False
 
     def blocks(self, container: Element | None = None) -> Iterator[Block | Table]:
         """Yield the document, or what stands in a container of it."""
@@ -240,6 +247,7 @@ class _Document(_Story):
         for key in self._shared.comments.left():
             yield from self._comment(key)
         yield from self._running("footer")
+        self._unshown()
 
     def section_ends(self, end: Element) -> Iterator[Block | Table]:
         """Yield the footers of a section, and the page break and headers of the next."""
@@ -253,16 +261,19 @@ class _Document(_Story):
             yield from self._running("header")
 
     def _running(self, kind: str) -> Iterator[Block | Table]:
-        """Yield headers or footers of the section: those with other words than any before."""
-        section = self._sections[self._at] if self._at < len(self._sections) else ()
-        for reference in section:
+        """Yield headers or footers of the section that its pages show: those with other words than any before."""
+        section = self._sections[self._at] if self._at < len(self._sections) else None
+        for reference in section if section is not None else ():
             link = self.part.links.get(reference.get(f"{R}id") or "")
-            if reference.tag != f"{W}{kind}Reference" or link is None or link.is_external or link.target in self._seen:
+            if reference.tag == f"{W}{kind}Reference" and link is not None and not link.is_external:
+                self._current[kind, reference.get(f"{W}type") or "default"] = link.target
+        shown = {"first": is_on(section, "titlePg"), "default": True, "even": self._has_even}
+        for pages in (pages for pages, is_shown in shown.items() if is_shown):
+            target = self._current.get((kind, pages))
+            part = self._shared.package.part(target) if target is not None and target not in self._seen else None
+            if target is None or part is None:
                 continue
-            self._seen.add(link.target)
-            part = self._shared.package.part(link.target)
-            if part is None:
-                continue
+            self._seen.add(target)
             story = _Story(self._shared, part, kind)
             text, aside = story.flat(part.root)
             text = LINE.join(filter(None, map(without_page_numbers, text.split(LINE))))
@@ -271,6 +282,14 @@ class _Document(_Story):
                 self._given.add(key)
                 yield Block(kind="header" if kind == "header" else "footer", text=text)
             yield from aside
+
+    def _unshown(self) -> None:
+        """Count the headers and footers that no page shows, such as that of a first page that is like all others."""
+        for (kind, _pages), target in self._current.items():
+            part = self._shared.package.part(target) if target not in self._seen else None
+            if part is not None and any((text.text or "").strip() for text in part.root.iter(f"{W}t")):
+                self._seen.add(target)
+                self._shared.losses.note("hidden_text", kind)
 
 
 def flat(blocks: Iterable[Block | Table]) -> tuple[str, list[Block | Table]]:
@@ -314,6 +333,11 @@ def _cleaned(block: Block | Table) -> Block | Table:
         for row in block.rows
     ]
     return replace(block, rows=rows, caption=clean(block.caption))
+
+
+def _is_drop_cap(properties: Element | None) -> bool:
+    """Return whether a paragraph is the large first letter of the next one."""
+    return properties is not None and (value(properties, "framePr", "dropCap") or "none") != "none"
 
 
 def _is_joined(properties: Element | None) -> bool:

@@ -6,30 +6,13 @@ import unicodedata
 from typing import NamedTuple
 
 from docmind.reading.formats.docx.package import ANY, Element, M
+from docmind.reading.formats.latex_signs import COMMANDS
 
 
 def _words(text: str) -> list[str]:
     return text.split()
 
 
-_COMMANDS = dict(zip(
-    "αβγδεζηθικλμνξπρςστυφχψωϵϑϕϖϱΓΔΘΛΞΠΣΥΦΨΩ",
-    _words(
-        "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho varsigma sigma "
-        "tau upsilon varphi chi psi omega epsilon vartheta phi varpi varrho Gamma Delta Theta Lambda Xi Pi "
-        "Sigma Upsilon Phi Psi Omega"
-    ),
-    strict=True,
-)) | dict(zip(
-    "×÷·⋅±∓≤≥≠≈≡∼∝∞∂∇∑∏∫∮√∈∉⊂⊆∪∩∅∀∃¬∧∨→←↔⇒⇐⇔↦…⋯∘∗⊥∥∠ℏℓ′⊗⊕≪≫⟨⟩⌈⌉⌊⌋‖",
-    _words(
-        "times div cdot cdot pm mp le ge ne approx equiv sim propto infty partial nabla sum prod int oint "
-        "surd in notin subset subseteq cup cap emptyset forall exists neg wedge vee to leftarrow "
-        "leftrightarrow Rightarrow Leftarrow Leftrightarrow mapsto ldots cdots circ ast perp parallel angle "
-        "hbar ell prime otimes oplus ll gg langle rangle lceil rceil lfloor rfloor Vert"
-    ),
-    strict=True,
-))  # fmt: skip
 _ESCAPED = {char: f"\\{char}" for char in "%&#$_{}"} | {"\\": r"\backslash ", "~": r"\sim ", "^": r"\hat{}"}
 _ACCENTS = {
     "\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "overline", "\u0307": "dot", "\u0308": "ddot",
@@ -103,7 +86,7 @@ def _run(element: Element) -> Said:
 def _latex(text: str) -> str:
     if text.strip() in _FUNCTIONS:
         return f"\\{text.strip()}"
-    parts = [f"\\{_COMMANDS[char]}" if char in _COMMANDS else _ESCAPED.get(char, char) for char in text]
+    parts = [f"\\{COMMANDS[char]}" if char in COMMANDS else _ESCAPED.get(char, char) for char in text]
     return _joined(parts)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docmind.blocks import Block, Losses, Table
+from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.docx.charts import chart_of
 from docmind.reading.formats.docx.equations import Said, equation
 from docmind.reading.formats.docx.numbering import numeral
@@ -24,7 +25,6 @@ from docmind.reading.formats.docx.package import (
     A,
     C,
     Element,
-    Link,
     M,
     O,
     Package,
@@ -36,14 +36,17 @@ from docmind.reading.formats.docx.package import (
     number,
     value,
 )  # fmt: skip
-from docmind.reading.formats.docx.styles import Styles
+from docmind.reading.formats.docx.styles import Styles, is_struck_out, script_of
 from docmind.reading.formats.docx.symbols import symbol_text
+from docmind.reading.formats.ooxml import Link
 from docmind.reading.formats.typeset import LINE
 
 BREAK = "\x0c"
 """A page break within a paragraph's text, which can hold no such character itself."""
 PAGE_NUMBER = "\x0e"
 """A page number in a header or footer, in place of its digits."""
+_STRUCK = "\x10"  # before and behind a run that is struck out: runs side by side are one
+_STRUCK_RUN = re.compile(f"{_STRUCK}(\\s*)([^{_STRUCK}]*?)(\\s*){_STRUCK}")
 
 GONE = frozenset(f"{W}{name}" for name in ("del", "moveFrom"))
 """Tracked changes whose text is no longer there."""
@@ -59,6 +62,8 @@ _NAME_WORDS = 4  # most words in the name of a file
 _MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
 _BESIDE_MAX = 100  # characters beside an equation of its own line
 _NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
+_SCRIPTS = {"superscript": superscript, "subscript": subscript}
+_SCRIPT_MAX = 100  # characters of raised or lowered text over several runs
 _PAGE_FIELD = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
 
 
@@ -87,8 +92,12 @@ class Read:
     hidden: int = 0
 
     def text(self) -> str:
-        """Return the text with its equations in it."""
-        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
+        """Return the text with its equations in it, and what is struck out between tildes."""
+        text = "".join(part if isinstance(part, str) else part.text for part in self.parts)
+        if _STRUCK not in text:
+            return text
+        joined = text.replace(_STRUCK + _STRUCK, "")
+        return _STRUCK_RUN.sub(lambda found: f"{found[1]}{struck(found[2])}{found[3]}", joined)
 
     def end(self, most: int) -> str:
         """Return the last characters of the text, without reading all of a long one."""
@@ -121,6 +130,16 @@ class _Field:
     shown: str = ""  # the value of a form field, which shows where there is no result
 
 
+@dataclass(frozen=True, slots=True)
+class _Script:
+    """The raised or lowered text that was read last: where it stands among the parts, and as it was written."""
+
+    kind: str
+    start: int
+    end: int
+    text: str
+
+
 class Reader:
     """The paragraphs of one part, read in their order: fields and comments may run over several paragraphs."""
 
@@ -141,6 +160,7 @@ class Reader:
                 self._set_marks(root)
         self._counts: dict[str, int] = {}
         self._para = Read()
+        self._script: _Script | None = None
         kinds = [each.get(f"{W}fldCharType") for each in part.root.iter(f"{W}fldChar")]
         # An instruction that no end follows would hide the rest of the document.
         self._hides = kinds.count("begin") == kinds.count("end")
@@ -157,6 +177,7 @@ class Reader:
     def paragraph(self, element: Element, style: str | None, carried: Read | None = None) -> Read:
         """Read a paragraph, after what was carried over from one whose end was deleted."""
         self._para = carried or Read()
+        self._script = None
         if carried is None:
             self._hear(" ")
         look = self._styles.look(style)
@@ -183,6 +204,7 @@ class Reader:
         properties = run.find(f"{W}rPr")
         bold, font = self._bold, ""
         hidden = is_hidden or self._hidden
+        script, is_struck = "", False
         if properties is not None:
             style = value(properties, "rStyle")
             look = self._styles.look(style) if style else None
@@ -192,6 +214,10 @@ class Reader:
             hidden = is_hidden or (
                 (self._hidden or (look is not None and look.is_hidden)) if own_hidden is None else own_hidden
             )
+            script, is_struck = script_of(properties), is_struck_out(properties)
+            if look is not None:
+                script = look.script if script is None else script
+                is_struck = look.is_struck if is_struck is None else is_struck
             fonts = properties.find(f"{W}rFonts")
             font = (fonts.get(f"{W}ascii") or fonts.get(f"{W}hAnsi") or "") if fonts is not None else ""
         before = len(self._para.parts)
@@ -202,6 +228,26 @@ class Reader:
             self._para.bold += letters
         else:
             self._para.plain += letters
+        if script in _SCRIPTS:
+            self._raise_or_lower(script, before)
+        if is_struck and letters:
+            self._para.parts.insert(before, _STRUCK)
+            self._para.parts.append(_STRUCK)
+
+    def _raise_or_lower(self, kind: str, start: int) -> None:
+        """Put raised or lowered characters in place of a run, and of one of its kind right before it."""
+        parts, last, text = self._para.parts, self._script, ""
+        if last is not None and last.kind == kind and last.end == start and len(last.text) <= _SCRIPT_MAX:
+            start, text = last.start, last.text
+            said = parts[last.end :]
+        else:
+            said = parts[start:]
+        if not said or not all(isinstance(part, str) for part in said):
+            return
+        text += "".join(map(str, said))
+        ahead = next((part for part in reversed(parts[max(0, start - 5) : start]) if part), "")
+        parts[start:] = [_SCRIPTS[kind](text, ahead if isinstance(ahead, str) else ahead.text)]
+        self._script = _Script(kind, start, len(parts), text)
 
     def _in(self, child: Element, font: str, *, is_hidden: bool) -> None:
         tag = child.tag
@@ -517,12 +563,14 @@ def _symbol(element: Element) -> str:
 
 
 def _form_value(element: Element) -> str:
-    """Return what a form field of the older kind shows: a box, or the entry chosen from its list."""
+    """Return what a form field of the older kind shows: a box, its text, or the entry chosen from its list."""
     data = element.find(f"{W}ffData")
     box = data.find(f"{W}checkBox") if data is not None else None
     if box is not None:
         checked = is_on(box, "checked")
         return "☒" if (is_on(box, "default") if checked is None else checked) else "☐"
+    if data is not None and (text := value(data, "textInput/default")):
+        return text
     choice = data.find(f"{W}ddList") if data is not None else None
     if choice is not None:
         entries = [entry.get(f"{W}val") or "" for entry in choice.iterfind(f"{W}listEntry")]

@@ -1,21 +1,15 @@
-"""The parts of a Word file, found by their relationships, whatever their names, and parsed.
-
-Strict documents have other namespaces with the same elements: they are parsed under the usual ones.
-"""
+"""The parts of a Word file, and the attributes of its elements."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 import zipfile
-import zlib
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
-
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.blocks import Losses
+from docmind.reading.formats import ooxml
+from docmind.reading.formats.ooxml import UNREADABLE, Link, relations_of
 
 Element = Any
 """An element of lxml, whose types pyright does not know."""
@@ -34,26 +28,11 @@ V = "{urn:schemas-microsoft-com:vml}"
 O = "{urn:schemas-microsoft-com:office:office}"  # noqa: E741 - the prefix that all documents use
 ANY = re.compile(r"\{[^}]*\}")
 
-_STRICT = re.compile(rb"""(xmlns(?::[\w.-]+)?=["'])http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=["'])""")
-_USUAL = rb"\1http://schemas.openxmlformats.org/\2/2006/\3"
-_UNREADABLE = (
-    KeyError, ValueError, EOFError, RuntimeError, NotImplementedError, OSError, zipfile.BadZipFile, zlib.error,
-    etree.XMLSyntaxError,
-)  # fmt: skip
 _MAIN_TYPES = ("document.main+xml", "template.main+xml")
 
 
 class BrokenError(Exception):
     """The part that holds the document's text is missing or is no XML of Word."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A relationship: the last word of its type ("footnotes"), the path of the part, or an address outside."""
-
-    type: str
-    target: str
-    is_external: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +48,22 @@ class Part:
         return next((link for link in self.links.values() if link.type == kind and not link.is_external), None)
 
 
-class Package:
+class Package(ooxml.Package):
     """All parts of a file. A part that cannot be read is counted as a loss, and is None."""
 
     def __init__(self, archive: zipfile.ZipFile, losses: Losses) -> None:
-        self._archive = archive
+        """`losses` counts the parts that cannot be read."""
+        super().__init__(archive)
         self._losses = losses
-        self._names = {name.replace("\\", "/").lstrip("/").casefold(): name for name in archive.namelist()}
         self._links = self._links_of("")
 
     def main(self) -> Part:
         """Return the part with the document's text. Raises `BrokenError`."""
         for path in self._main_paths():
-            if path.casefold() in self._names:
+            if self.has(path):
                 try:
-                    return Part(path, self._parse(path), self._links_of(path))
-                except _UNREADABLE as error:
+                    return Part(path, self.xml(path), self._links_of(path))
+                except UNREADABLE as error:
                     raise BrokenError from error
         raise BrokenError
 
@@ -100,53 +79,31 @@ class Package:
 
     def part(self, path: str) -> Part | None:
         """Return a part; None where there is none, or where it cannot be read."""
-        if path.casefold() not in self._names:
+        if not self.has(path):
             return None
         try:
-            return Part(path, self._parse(path), self._links_of(path))
-        except _UNREADABLE:
+            return Part(path, self.xml(path), self._links_of(path))
+        except UNREADABLE:
             self._losses.note("part", path)
             return None
 
     def _main_paths(self) -> list[str]:
         paths = [link.target for link in self._links.values() if link.type == "officeDocument"]
-        if "[content_types].xml" in self._names:
+        if self.has("[Content_Types].xml"):
             try:
-                types = self._parse("[Content_Types].xml")
-            except _UNREADABLE:
+                types = self.xml("[Content_Types].xml")
+            except UNREADABLE:
                 types = ()
             named = (said.get("PartName", "") for said in types if said.get("ContentType", "").endswith(_MAIN_TYPES))
             paths += [name.lstrip("/") for name in named]
         return [*paths, "word/document.xml"]
 
     def _links_of(self, path: str) -> dict[str, Link]:
-        folder, name = posixpath.split(path)
-        rels = posixpath.join(folder, "_rels", f"{name}.rels")
-        if rels.casefold() not in self._names:
-            return {}
         try:
-            root = self._parse(rels)
-        except _UNREADABLE:
-            self._losses.note("part", rels)
+            return self.links(path)
+        except UNREADABLE:
+            self._losses.note("part", relations_of(path))
             return {}
-        links: dict[str, Link] = {}
-        for said in root:
-            target, is_external = said.get("Target", ""), said.get("TargetMode") == "External"
-            if not is_external:
-                target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-            links[said.get("Id", "")] = Link(said.get("Type", "").rpartition("/")[2], target, is_external)
-        return links
-
-    def _parse(self, path: str) -> Element:
-        data = self._archive.read(self._names[path.casefold()])
-        root = etree.fromstring(data, _parser())
-        if b"purl.oclc.org/ooxml/" in data or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            root = etree.fromstring(_STRICT.sub(_USUAL, etree.tostring(root)), _parser())
-        return root
-
-
-def _parser() -> Element:
-    return etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
 
 
 def value(element: Element, path: str, attribute: str = "val") -> str | None:

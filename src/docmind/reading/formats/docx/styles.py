@@ -32,6 +32,8 @@ class Look:
     starts_page: bool = False
     is_caption: bool = False
     has_header_row: bool = False
+    script: str = ""
+    is_struck: bool = False
 
 
 class Styles:
@@ -77,6 +79,8 @@ class Styles:
         bold = [is_on(style.find(f"{W}rPr"), "b") for _key, style in chain]
         hidden = [is_on(style.find(f"{W}rPr"), "vanish") for _key, style in chain]
         starts = [is_on(style.find(f"{W}pPr"), "pageBreakBefore") for _key, style in chain]
+        scripts = (script_of(style.find(f"{W}rPr")) for _key, style in chain)
+        struck = [is_struck_out(style.find(f"{W}rPr")) for _key, style in chain]
         list_id = rank = None
         linked = ""
         for key, style in chain:
@@ -95,6 +99,8 @@ class Styles:
             is_hidden=_first(hidden),
             starts_page=_first(starts),
             is_caption="caption" in names,
+            script=next(filter(None, scripts), ""),
+            is_struck=_first(struck),
             has_header_row=any(
                 said.get(f"{W}type") == "firstRow" for _key, style in chain for said in style.iterfind(f"{W}tblStylePr")
             ),
@@ -109,6 +115,17 @@ class Styles:
             if level := _level_of_name(name):
                 return level
         return 0
+
+
+def script_of(properties: Element | None) -> str | None:
+    """Return "superscript", "subscript" or "baseline"; None where it is not said."""
+    return value(properties, "vertAlign") if properties is not None else None
+
+
+def is_struck_out(properties: Element | None) -> bool | None:
+    """Return whether text is struck out by one or two lines; None where it is not said."""
+    said = [is_on(properties, name) for name in ("strike", "dstrike")]
+    return None if said == [None, None] else any(said)
 
 
 def level_of(outline: str) -> int:

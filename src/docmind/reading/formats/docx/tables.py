@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from docmind.blocks import Block, Cell, Table
+from docmind.blocks import Block, Cell, CellType, Table
 from docmind.reading.formats.docx.inline import GONE, chosen_of
 from docmind.reading.formats.docx.package import MC, Element, W, is_on, number, value
 from docmind.reading.formats.docx.styles import Styles
+from docmind.reading.formats.sheet_tables import header_rows, typed
 
 _FILLED_MAX = 200  # characters: a longer text is not repeated in the cells that its span covers
 _GRID_MAX = 200_000  # cells of a grid that may be many times those that are there
 _LONG = 1_800  # characters of a cell: a table of such cells is layout, and its cells are read as text
-_NAMES_MAX = 3  # rows of names that are told by their spans
+_SAMPLE = 50  # rows that tell whether the first one names the columns
 _NAME_MAX = 80  # characters of a column's name
-_DIGITS = re.compile(r"\d")
 _WRAPPERS = frozenset(f"{W}{name}" for name in ("customXml", "ins", "moveTo", "smartTag"))
 
 
@@ -177,23 +176,31 @@ def _named(table: Element, rows: list[list[_Placed]], grid: list[list[Cell]], st
     if len(rows) < 2 or len(grid[0]) < 2:
         return 0
     names = [cell.shown for cell in grid[0]]
-    told = [name for name in names[1:] if name]  # the corner may be empty
-    if not told or any(len(name) > _NAME_MAX for name in names) or sum(map(bool, names)) < (len(names) + 1) // 2:
+    if any(len(name) > _NAME_MAX for name in names) or sum(map(bool, names)) < (len(names) + 1) // 2:
         return 0
-    deepest = max(cell.rows for cell in rows[0])
-    if 1 < deepest <= _NAMES_MAX and deepest < len(rows) and any(cell.columns > 1 for cell in grid[0]):
-        return deepest  # names above groups of names
-    if all(_is_number(name) for name in told) and not _is_years(told):
-        return 0
+    sample = [[replace(cell, type=typed(cell.shown).type) for cell in grid[0]]]
+    sample += [[replace(cell, type=_type_below(cell.shown)) for cell in row] for row in grid[1:_SAMPLE]]
+    # Names above groups of names, beside names of both rows.
+    has_groups = any(cell.rows > 1 for cell in rows[0]) and any(cell.columns > 1 for cell in grid[0])
+    return header_rows(sample, is_bold=has_groups or _is_set_apart(table, rows, styles), is_sheet=False)
+
+
+def _type_below(text: str) -> CellType:
+    """Return the type of a value: one with a unit is a number too, though a name such as Q1 is none."""
+    kind = typed(text).type
+    letters = sum(char.isalpha() for char in text)
+    return "number" if kind == "text" and letters <= 3 and any(map(str.isdecimal, text)) else kind
+
+
+def _is_set_apart(table: Element, rows: list[list[_Placed]], styles: Styles) -> bool:
+    """Return whether the first row is bold and the second is not, or the style of the table sets it apart."""
     first = [cell.read for cell in rows[0] if cell.read.text]
     later = [cell.read for cell in rows[1] if cell.read.text]
     if all(cell.is_bold for cell in first) and not (later and all(cell.is_bold for cell in later)):
-        return 1
+        return True
     properties = table.find(f"{W}tblPr")
     style = value(properties, "tblStyle") if properties is not None else None
-    if style and styles.look(style).has_header_row and _looks_at_first_row(properties):
-        return 1
-    return 1 if all(names) and _differs(names, grid[1:]) else 0
+    return bool(style) and styles.look(style).has_header_row and _looks_at_first_row(properties)
 
 
 def _looks_at_first_row(properties: Element) -> bool:
@@ -207,27 +214,6 @@ def _looks_at_first_row(properties: Element) -> bool:
         return bool(int(look.get(f"{W}val") or "0", 16) & 0x20)
     except ValueError:
         return False
-
-
-def _is_number(text: str) -> bool:
-    letters = sum(char.isalpha() for char in text)
-    return bool(_DIGITS.search(text)) and letters <= 3
-
-
-def _is_years(texts: Sequence[str]) -> bool:
-    return all(re.fullmatch(r"(19|20)\d\d([/–-]\d{2,4})?", text) for text in texts)
-
-
-def _differs(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bool:
-    """Return whether a column holds numbers below a name without any: its first row is then a row of names."""
-    if any(map(_DIGITS.search, names)) or len(set(names)) < len(names):
-        return False
-    sample = rows[:50]
-    for column in range(len(names)):
-        below = [row[column].shown for row in sample if column < len(row) and row[column].shown]
-        if len(below) >= max(1, len(sample) // 2) and all(map(_DIGITS.search, below)):
-            return True
-    return False
 
 
 def _named_columns(rows: list[list[_Placed]], names: int) -> int:
