@@ -46,11 +46,14 @@ def draw_choice(*, has_history: bool = True) -> None:
 
 
 def split() -> tuple[DeltaGenerator, DeltaGenerator | None]:
-    """Return the containers of the conversation and of the side panel, None while closed."""
-    if not st.session_state.get(state.BESIDE):
-        return st.container(), None
-    main, side = st.columns([0.64, 0.36], gap="medium")
-    return main, side
+    """Return the containers of the conversation and of the side panel, None while closed.
+
+    The columns are there while it is closed too, where a style hides the empty one: otherwise the browser would draw
+    the whole conversation anew when a panel opens.
+    """
+    with st.container(key="split"):
+        main, side = st.columns([0.64, 0.36], gap="medium")
+    return main, side if st.session_state.get(state.BESIDE) else None
 
 
 def draw(docmind: DocMind, place: DeltaGenerator | None, view: ThreadView | None) -> None:

@@ -70,16 +70,21 @@ function hold(isRunning) {
     if (event.target === main) release(); // its scroll bar
   };
   const end = () => release();
+  const choose = ({ target }) => {
+    if (target.closest?.('[class*="st-key-turn-"] :is(a, button)')) release(); // it stays where it was pressed
+  };
   main.addEventListener("wheel", end, { passive: true });
   main.addEventListener("touchmove", end, { passive: true });
   main.addEventListener("pointerdown", press);
   window.addEventListener("keydown", key);
+  window.addEventListener("click", choose, true);
   held = () => {
     cancelAnimationFrame(frame);
     main.removeEventListener("wheel", end);
     main.removeEventListener("touchmove", end);
     main.removeEventListener("pointerdown", press);
     window.removeEventListener("keydown", key);
+    window.removeEventListener("click", choose, true);
   };
   follow();
 }

@@ -8,6 +8,7 @@ import streamlit as st
 
 import docmind.ui.app
 from docmind.ui.app import state
+from docmind.ui.app.browser_part import browser_part
 from docmind.ui.chat import filters
 from docmind.ui.reader.mount import mount_reader
 from docmind.wording import N_, _
@@ -43,6 +44,10 @@ with st.sidebar:
 
 
 mount_reader(_ask)
+with st.container(key="steady"):
+    view = [page.url_path, *map(st.query_params.get, (state.OPEN_DOCUMENT, state.OPEN_BIN))]
+    view.append("".join(st.session_state.get(state.COMPARING, ())))
+    browser_part(PICTURES, "steady", data={"view": "/".join(one or "" for one in view)}, key="steady-part", height=1)
 if st.session_state.pop(state.ASK_DOCUMENT, False) and page.url_path:
     st.switch_page(PAGES[":material/forum:"])
 page.run()

@@ -278,10 +278,18 @@ function build() {
     if (link) view.focus({ preventScroll: true });
   }
 
+  /* The links of the open page are marked, also those that were drawn since. */
+  function markOpened() {
+    const opened = pane.hidden || !ref ? "" : fragmentOf(ref);
+    for (const link of document.querySelectorAll(`${LINK}[aria-current]`)) if (link.getAttribute("href") !== opened) link.removeAttribute("aria-current");
+    if (opened) for (const link of document.querySelectorAll(`a[href="${opened}"]:not([aria-current])`)) link.setAttribute("aria-current", "page");
+  }
+
   function close() {
     if (pane.hidden) return;
     turn++;
     pane.hidden = true;
+    markOpened();
     delete root.dataset.reader;
     if (parsed(location.hash)) address("", false);
     const link = opener?.link.isConnected ? opener.link : [...document.querySelectorAll(LINK)].find((other) => other.getAttribute("href") === opener?.href);
@@ -303,6 +311,7 @@ function build() {
   async function show(wanted) {
     const mine = ++turn;
     ref = wanted;
+    markOpened();
     pane.querySelector(".trouble")?.remove();
     turned.hidden = false;
     number.value = ref.page;
@@ -835,7 +844,11 @@ function build() {
     else if (!parsed(location.hash)) address(fragmentOf(ref), false);
     path = location.pathname;
   }
-  setInterval(() => { if (!pane.hidden && location.pathname !== path) moved(); }, MOVED_MS);
+  setInterval(() => {
+    if (pane.hidden) return;
+    if (location.pathname !== path) moved();
+    else markOpened();
+  }, MOVED_MS);
 
   return {
     /* The page was drawn again: its theme may be another, and Streamlit may have taken the fragment from the address. */
