@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
