@@ -134,6 +134,12 @@ def test_a_word_over_two_lines_is_one_word_with_two_boxes() -> None:
         (f"high{HYPHEN}light four{HYPHEN}teen inter{HYPHEN}related", "highlight fourteen interrelated"),
         (f"vendor{HYPHEN}focused the vendor focused", "vendor-focused the vendor focused"),
         (f"frame{HYPHEN}works other{HYPHEN}wise", "frameworks otherwise"),
+        (
+            f"Stoke{HYPHEN}on-Trent out{HYPHEN}of-date depart{HYPHEN}ment-based",
+            "Stoke-on-Trent out-of-date department-based",
+        ),
+        (f"an X{HYPHEN}ray of twenty{HYPHEN}one", "an X-ray of twenty-one"),
+        ("from 2019-\r\n2021 on page 12-\r\n14 of 5-\r\nten", "from 2019-2021 on page 12-14 of 5-\nten"),
         (f"vendor{HYPHEN}focused the vendor", "vendorfocused the vendor"),
         ("a\x00b \x01 c\x02", "ab c"),
         ("one\r\ntwo  three", "one\ntwo three"),
