@@ -10,6 +10,7 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
+from reportlab.pdfgen.canvas import Canvas
 
 import papers
 from docmind.answers.passages import edges, passages
@@ -134,6 +135,12 @@ def test_a_word_over_two_lines_is_one_word_with_two_boxes() -> None:
         (f"high{HYPHEN}light four{HYPHEN}teen inter{HYPHEN}related", "highlight fourteen interrelated"),
         (f"vendor{HYPHEN}focused the vendor focused", "vendor-focused the vendor focused"),
         (f"frame{HYPHEN}works other{HYPHEN}wise", "frameworks otherwise"),
+        (
+            f"Stoke{HYPHEN}on-Trent out{HYPHEN}of-date depart{HYPHEN}ment-based",
+            "Stoke-on-Trent out-of-date department-based",
+        ),
+        (f"an X{HYPHEN}ray of twenty{HYPHEN}one", "an X-ray of twenty-one"),
+        ("from 2019-\r\n2021 on page 12-\r\n14 of 5-\r\nten", "from 2019-2021 on page 12-14 of 5-\nten"),
         (f"vendor{HYPHEN}focused the vendor", "vendorfocused the vendor"),
         ("a\x00b \x01 c\x02", "ab c"),
         ("one\r\ntwo  three", "one\ntwo three"),
@@ -627,3 +634,39 @@ def test_accents_that_are_drawn_beside_their_letter_are_composed() -> None:
 
 def test_accents_that_stand_for_themselves_stay() -> None:
     assert page_of(papers.pdf([papers.line("the sign \\310 and o \\310 o")])).text == "the sign ¨ and o ¨ o"
+
+
+def test_values_of_a_form_stand_behind_their_labels_and_boxes_tell_their_state() -> None:
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=(612, 792), invariant=1)
+    for x, y, label in (
+        (72, 700, "Name of the tenant:"),
+        (72, 660, "Has a dog:"),
+        (72, 620, "Pays"),
+        (160, 620, "monthly"),
+        (260, 620, "yearly"),
+        (72, 580, "Notes below"),
+        (72, 500, "Signed in May."),
+    ):
+        canvas.drawString(x, y, label)
+    form = canvas.acroForm
+    form.textfield(name="notes", value="two keys", x=72, y=545, width=200, height=20)
+    form.textfield(name="tenant", value="Marta Quiroga", x=220, y=692, width=200, height=20)
+    form.textfield(name="empty", value="", x=430, y=692, width=90, height=20)
+    form.checkbox(name="dog", checked=True, x=220, y=652, size=16)
+    form.checkbox(name="monthly", checked=False, x=140, y=616, size=16)
+    form.checkbox(name="yearly", checked=True, x=240, y=616, size=16)
+    canvas.save()
+    page = page_of(out.getvalue())
+    assert page.text.split("\n") == [
+        "Name of the tenant: Marta Quiroga",
+        "Has a dog: ☒",
+        "Pays ☐ monthly ☒ yearly",
+        "Notes below two keys",
+        "Signed in May.",
+    ]
+    words = Words.unpack(page.words)
+    start = page.text.index("Quiroga")
+    [[left, top, *_]] = words.boxes_of(start, start + 7)
+    assert left > 220 * page.width / 612
+    assert top == pytest.approx((792 - 706) * page.height / 792, abs=12)

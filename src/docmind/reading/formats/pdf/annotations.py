@@ -17,6 +17,7 @@ import pypdfium2.raw as pdfium
 
 from docmind.blocks import Block, Losses, PageBlock
 from docmind.documents import Words
+from docmind.reading.formats.pdf.fields import Field
 from docmind.reading.formats.pdf.layer import Layer, letters
 from docmind.records.documents import LossKind
 
@@ -66,10 +67,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """The notes of a page in their order, what is lost by kind, and whether the page has form fields."""
+    """The notes of a page in their order, what is lost by kind, and the form fields that are shown."""
 
     notes: tuple[Note, ...] = ()
     lost: tuple[tuple[LossKind, int], ...] = ()
+    fields: tuple[Field, ...] = ()
     has_fields: bool = False
 
 
@@ -81,6 +83,7 @@ def annotations_of(page: object) -> Annotations:
     notes: list[Note] = []
     losses = Losses()
     losses.note("annotation", count=count - _MOST)
+    fields: list[Field] = []
     has_fields = False
     for number in range(min(count, _MOST)):
         annotation = pdfium.FPDFPage_GetAnnot(page, number)
@@ -88,7 +91,10 @@ def annotations_of(page: object) -> Annotations:
             continue
         try:
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-            has_fields = has_fields or kind == pdfium.FPDF_ANNOT_WIDGET
+            if kind == pdfium.FPDF_ANNOT_WIDGET:
+                has_fields = True
+                if not pdfium.FPDFAnnot_GetFlags(annotation) & _HIDDEN:
+                    fields.append(Field(_rect(annotation), _text(annotation, b"AS")))
             if kind in _SILENT or _text(annotation, b"State"):  # a state is set by a program: "accepted", "marked"
                 continue
             note = None if pdfium.FPDFAnnot_GetFlags(annotation) & _HIDDEN else _note(annotation, kind)
@@ -98,7 +104,9 @@ def annotations_of(page: object) -> Annotations:
                 losses.note(_LOST.get(kind, "annotation"))
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
-    return Annotations(tuple(notes), tuple((loss.kind, loss.count) for loss in losses.found()), has_fields)
+    return Annotations(
+        tuple(notes), tuple((loss.kind, loss.count) for loss in losses.found()), tuple(fields), has_fields
+    )
 
 
 _NONE = Annotations()
@@ -118,12 +126,12 @@ def with_notes(layer: Layer, notes: Sequence[Note], matrix: np.ndarray) -> tuple
     for note in notes:
         if note.is_drawn and "".join(note.text.split()) in known:  # it was merged into the page with the form fields
             continue
-        anchor = " ".join(_under(layer, _pixels(note.marked, matrix)))[:_LONGEST_ANCHOR] if note.marked else ""
+        anchor = " ".join(_under(layer, pixels_of(note.marked, matrix)))[:_LONGEST_ANCHOR] if note.marked else ""
         if note.marked and note.text == anchor:  # some programs copy the words of the page
             continue
         block = Block(kind="comment", text=note.text, author=note.author, anchor=anchor)
         text = note.text if note.is_drawn else shown(block)
-        box = tuple(_pixels([note.rect], matrix)[0])
+        box = tuple(pixels_of([note.rect], matrix)[0])
         if place:
             parts.append("\n")
             place += 1
@@ -149,11 +157,14 @@ def _note(annotation: object, kind: int) -> Note | None:
     said = _words(text)
     if not said:
         return None
+    marked = _quads(annotation) if kind in _MARKED else ()
+    return Note(said, _words(_text(annotation, b"T"))[:100], _rect(annotation), marked, kind in _DRAWN)
+
+
+def _rect(annotation: object) -> tuple[float, float, float, float]:
     rect = pdfium.FS_RECTF()
     pdfium.FPDFAnnot_GetRect(annotation, rect)
-    place = (rect.left, rect.bottom, rect.right, rect.top)
-    marked = _quads(annotation) if kind in _MARKED else ()
-    return Note(said, _words(_text(annotation, b"T"))[:100], place, marked, kind in _DRAWN)
+    return rect.left, rect.bottom, rect.right, rect.top
 
 
 def _words(text: str) -> str:
@@ -180,7 +191,7 @@ def _quads(annotation: object) -> tuple[tuple[float, float, float, float], ...]:
     return tuple(out)
 
 
-def _pixels(rects: Sequence[tuple[float, float, float, float]], matrix: np.ndarray) -> np.ndarray:
+def pixels_of(rects: Sequence[tuple[float, float, float, float]], matrix: np.ndarray) -> np.ndarray:
     """Map rectangles in points to x, y, w, h in pixels, shape (n, 4)."""
     corners = np.asarray(rects, dtype=np.float64).reshape(-1, 2)
     mapped = np.nan_to_num(np.column_stack([corners, np.ones(len(corners))]) @ matrix).reshape(-1, 2, 2)

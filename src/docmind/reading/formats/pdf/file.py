@@ -21,7 +21,8 @@ from docmind.errors import (
 )
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.image import blank, encode, shrink
-from docmind.reading.formats.pdf.annotations import Annotations, annotations_of, with_notes
+from docmind.reading.formats.pdf.annotations import Annotations, annotations_of, pixels_of, with_notes
+from docmind.reading.formats.pdf.fields import with_fields
 from docmind.reading.formats.pdf.layer import Layer, matrix_of, read_layer
 from docmind.reading.formats.pdf.lines import lines_of
 from docmind.reading.formats.pdf.parts import Parts, beside
@@ -119,6 +120,9 @@ class PdfFile:
         scale = min(self._rules.image_side_px / max(points), _POINTS_TO_300_DPI)
         width, height = (max(1, round(side * scale)) for side in points)
         layer = read_layer(page, width, height, self._known)
+        if annotations.fields and layer.text:
+            areas = pixels_of([field.rect for field in annotations.fields], matrix_of(page, width, height))
+            layer = with_fields(layer, annotations.fields, areas, width)
         image = _draw(page, width, height)
         picture = encode(image, self._rules)
         lines, images, unread = 1.0, image_share(page, *points, most=_GLANCED_OBJECTS), 0.0

@@ -34,6 +34,12 @@ _JOINED_TAILS = re.compile(
     "thing|body|where|wise|self|selves|ever|wards?|names?|works?|fore|more|less|fold|hood|ship|like|times?|land|house|"
     "side|line|book|standing|able|form|ness|full|over"
 )
+_TENS = re.compile("(?:twen|thir|for|fif|six|seven|eigh|nine)ty")
+_ONES = re.compile(
+    "one|two|three|four|five|six|seven|eight|nine|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth"
+)
+_WITHIN = re.compile("(?:and|as|at|by|for|from|in|of|on|or|over|the|to|under|up|upon|with|de|del|do|da|la|le|sur|à|a)-")
+"""Short words within a compound: Stoke-on-Trent, out-of-date, pay-as-you-go."""
 
 
 def learn(raw: str, known: set[str]) -> None:
@@ -49,12 +55,17 @@ def is_kept(left: str, right: str, known: set[str]) -> bool:
         return bool(left)
     if head[0] + tail[0] in known:
         return False
+    # No word is divided after one letter: X-ray, T-shirt.
+    if len(head[0]) == 1 or _WITHIN.match(right.lower()):
+        return True
     if f"{head[0]}-{tail[0]}" in known or "-" in head[0] or not right[0].islower() or any(map(str.isdigit, head[0])):
         return True
     return _is_compound(head[0], tail[0].partition("-")[0], known)
 
 
 def _is_compound(head: str, tail: str, known: set[str]) -> bool:
+    if _TENS.fullmatch(head) and _ONES.fullmatch(tail):
+        return True
     if len(tail) < _SHORTEST:
         return head == "self"
     if _BEGINNINGS.fullmatch(head):

@@ -19,7 +19,8 @@ from docmind.reading.formats.pdf.columns import column_order
 from docmind.reading.formats.pdf.hyphens import HYPHEN, is_kept, learn
 from docmind.reading.formats.pdf.lines import first_words
 
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r"\S+(?:(?<=\d-)\r?\n(?=\d)\S+)*")  # a range of numbers goes on over the end of a line: 2019-2021
+_PIECE = re.compile(rf"[^{HYPHEN}\r\n]*(?P<end>{HYPHEN}|\r?\n|$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200c\u200d\u2060\ufeff\ud800-\udfff\uffff]")
 # Only ligatures and Arabic presentation forms are replaced by letters: full NFKC would turn m² into m2.
 _LOOKS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
@@ -206,12 +207,12 @@ def _unbreak(word: str, start: int, known: set[str]) -> list[tuple[str, int]]:
 
     Returns each piece with its place in the raw text, keeping hyphens that belong.
     """
-    pieces = word.split(HYPHEN)
     out: list[tuple[str, int]] = []
-    for number, piece in enumerate(pieces):
-        follows = pieces[number + 1] if number + 1 < len(pieces) else ""
-        out.append((piece + "-" if follows and is_kept(piece, follows, known) else piece, start))
-        start += len(piece) + 1
+    for match in _PIECE.finditer(word):
+        piece = word[match.start() : match.start("end")]
+        follows = word[match.end() :].partition(HYPHEN)[0]
+        is_kept_here = match["end"] == HYPHEN and follows and is_kept(piece, follows, known)
+        out.append((piece + "-" if is_kept_here else piece, start + match.start()))
     return out
 
 
