@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from browsers import WINDOW
 from desks import environment_of
 from docmind.records.documents import Upload
 from libraries import Library, confirm
@@ -53,7 +54,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def titles(one: Tab) -> list[str]:
-    return one.page.locator(".lib-row .lib-title > a").all_inner_texts()
+    return one.page.locator(".lib-row .lib-words > a").all_inner_texts()
 
 
 def row(one: Tab, title: str) -> Any:
@@ -194,6 +195,56 @@ def deletion_is_undone_and_the_bin_gives_back(one: Tab) -> None:
     one.shows(page.locator(".lib-row"), 5)
 
 
+def the_table_begins_high_and_the_page_takes_files(one: Tab) -> None:
+    """Measure on a laptop; files over the page make the box for files cover it."""
+    page = one.page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    one.idle()
+    head = page.locator(".lib-head").bounding_box()
+    assert head is not None
+    assert head["y"] <= 160, head
+    menus = {round(one.bounding_box()["y"]) for one in page.locator(".lib-menu:visible").all()}
+    assert len(menus) == 1, "the filters are one row"
+    count = page.locator(".st-key-documents-heading .lib-count")
+    assert "5 documents" in count.inner_text()
+    page.evaluate(
+        "() => { const data = new DataTransfer(); data.items.add(new File(['x'], 'x.txt'));"
+        " document.body.dispatchEvent(new DragEvent('dragenter', {dataTransfer: data, bubbles: true})) }"
+    )
+    zone = page.locator('.st-key-adding [data-testid="stFileUploaderDropzone"]')
+    one.until("() => 'dropping' in document.documentElement.dataset")
+    assert zone.bounding_box() == {"x": 0, "y": 0, "width": 1280, "height": 800}
+    take(one, "library-drop")
+    one.until("() => !('dropping' in document.documentElement.dataset)")
+    page.get_by_role("button", name="Add", exact=True).click()
+    with page.expect_file_chooser() as chosen:
+        page.get_by_role("menuitem", name="Add files").click()
+    chosen.value.set_files({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"The wick is trimmed daily."})
+    page.get_by_text("1 added").wait_for()
+    take_both(one, "library-added")
+    one.shows(page.locator(".lib-row"), 6)
+    page.get_by_text("1 added").wait_for(state="hidden")  # by itself
+    page.get_by_role("button", name="Activity").click()
+    page.get_by_text("notes.txt: 1 page").wait_for()
+    page.get_by_role("button", name="Clear this list").click()
+    page.get_by_role("button", name="Activity").wait_for(state="detached")
+    one.idle()
+    row(one, "notes.txt").get_by_role("checkbox").check()
+    page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Bin (1)").click()
+    page.get_by_role("button", name="Erase for good").click()
+    page.get_by_role("dialog").get_by_role("button", name="Erase for good").click()
+    page.get_by_role("dialog").get_by_text("“notes.txt” was deleted").wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Save receipt").wait_for()
+    one.idle()
+    take_both(one, "library-receipt")
+    page.get_by_role("dialog").get_by_role("button", name="Close").last.click()
+    page.get_by_role("dialog").wait_for(state="detached")
+    page.get_by_role("button", name="All documents").click()
+    page.set_viewport_size(WINDOW)
+    one.shows(page.locator(".lib-row"), 5)
+
+
 def it_fits_a_phone(one: Tab) -> None:
     take_both(one, "library-wide")
     one.page.set_viewport_size({"width": 390, "height": 844})
@@ -216,6 +267,7 @@ def test_the_library_in_one_tab(browser: Any, server: Server) -> None:
             several_are_fetched_as_one_file,
             deletion_is_undone_and_the_bin_gives_back,
             a_document_is_renamed_and_tagged,
+            the_table_begins_high_and_the_page_takes_files,
             it_fits_a_phone,
         ):
             one.page.get_by_placeholder("Find by title, name or tag").fill("")

@@ -14,7 +14,7 @@ from msoffcrypto.format.ooxml import OOXMLFile
 
 from browsers import WINDOW
 from papers import line, pdf, word_file
-from served import App, Server, Tab, tab, take, take_both
+from served import App, Server, Tab, choose_in_menu, tab, take, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
 
@@ -191,15 +191,18 @@ def the_files_of_a_followed_folder_are_read(one: Tab, folder: Path) -> None:
     (folder / "owls.txt").write_text("Owls hunt at night.", "utf-8")
     (folder / "herons" / "grey.txt").write_text("Herons nest in tall trees.", "utf-8")
     (folder / "draft.tmp").write_text("Not finished.", "utf-8")
-    one.page.get_by_text("Folders", exact=True).click()
+    choose_in_menu(one, one.page.get_by_role("button", name="Add", exact=True).click, "Watched folders")
     one.page.get_by_label("Folder", exact=True).fill(str(folder))
     one.page.get_by_label("Leave out (optional)").fill("*.tmp")
     one.page.get_by_role("button", name="Follow folder").click()
-    one.page.get_by_text("1 folder is followed").wait_for()
+    one.page.get_by_role("dialog").get_by_text(str(folder)).wait_for()
+    one.idle()
+    one.page.keyboard.press("Escape")
+    one.page.get_by_role("dialog").wait_for(state="detached")
     for name in ("owls.txt", "grey.txt"):
         one.page.locator(".lib-row", has_text=name).wait_for()
     one.idle()
     one.page.get_by_text("4 documents, 122 pages").wait_for()  # and the long ones, below what is drawn
-    one.page.get_by_text("1 folder is followed").click()
+    choose_in_menu(one, one.page.get_by_role("button", name="Add", exact=True).click, "Watched folders (1)")
     one.page.get_by_text(re.compile("^2 files · without")).wait_for()
     assert (folder / "owls.txt").read_text("utf-8") == "Owls hunt at night."

@@ -336,6 +336,8 @@ def test_a_folder_is_followed_and_what_is_gone_is_decided(tmp_path: Path) -> Non
     for name in ("heron", "owl"):
         (papers / f"{name}.txt").write_text(f"The {name} flies.")
     test = app("documents.py")
+    test.session_state[state.ADDING] = "watched"  # as the menu does
+    test.run()
     test.text_input(key="folder_path").set_value(str(papers))
     test = finish(next(button for button in test.button if button.label == "Follow folder").click().run())
     assert sorted(listed()) == [("heron.txt", "ready"), ("owl.txt", "ready")]
@@ -959,16 +961,18 @@ def test_the_web_service_is_set_and_a_bad_value_is_refused() -> None:
 def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
     with serving_pages({"/bees": b"<!doctype html><title>On bees</title><p>Bees fan the nectar.</p>"}) as site:
         test = app("documents.py")
-        assert "Fetching web pages is not allowed. Allow it in Settings" in said(test)
+        test.session_state[state.ADDING] = "web"  # as the menu does
+        assert "Fetching web pages is not allowed. Allow it in Settings" in said(test.run())
         assert not any(field.key == state.WEB_ADDRESS for field in test.text_input)
         app_state().change({"web.pages": "on"})
         test.run()
-        for path, told in (("/none", "127.0.0.1 has no such page."), ("/bees", "1 added")):
+        for path, told in (("/none", "127.0.0.1 has no such page."), ("/bees", "")):
             test.text_input(key=state.WEB_ADDRESS).set_value(f"{site.url}{path}")
             next(button for button in test.button if button.label == "Add web page").click().run()
-            assert told in said(finish(test))
+            assert told in said(test), "the dialog that asked says it"
+        assert "1 added" in said(finish(test))
         assert [path for path, _ in site.asked] == ["/none", "/bees"]
-        assert test.text_input(key=state.WEB_ADDRESS).value == ""
+        assert not any(field.key == state.WEB_ADDRESS for field in test.text_input), "the dialog is closed"
         (info,) = app_state().open().documents.all()
         test.query_params[state.OPEN_DOCUMENT] = info.doc_id
         assert f"from {site.url}/bees" in said(test.run())

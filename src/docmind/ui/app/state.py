@@ -26,16 +26,18 @@ OPEN_BIN = "bin"  # of the page's address: the documents page shows the bin
 LIBRARY = "library"  # the table of documents
 LIBRARY_TURN = "library_turn"  # int: a counter that unselects all rows of the table
 LIBRARY_DIALOG = "library_dialog"  # tuple[str, tuple[str, ...]]: what is asked about documents, and their doc_ids
-BINNED = "binned"  # tuple[DocumentInfo, ...]: what was moved to the bin last, until it is undone or dismissed
+BINNED = (
+    "binned"  # tuple[float, tuple[DocumentInfo, ...]]: what was moved to the bin last and when, until it is dismissed
+)
 PAGES = "pages"  # the thumbnails of the open document
 DROPPED = "dropped"  # Dropped: the files that were dropped on the question box, until they are dismissed
 DROPPED_SCOPE = "dropped_scope"  # str: which documents are asked once the dropped ones are read
 TAKEN_FILES = "taken_files"  # set[str]: ids of files of the uploader that were handed in
+ADDING = "adding"  # str: the way to add documents whose dialog is open
 QUEUE_TROUBLE = "queue_trouble"  # DocMindError: why the last action on the queue failed, until the next
 UPLOADER = "uploader"  # list[UploadedFile]: everything that was dropped into the upload box
 FOLDER_UPLOADER = "folder_uploader"  # list[UploadedFile]: everything of the folders that were dropped
 WEB_ADDRESS = "web_address"  # str: the address of a web page being typed
-WEB_PAGE_TAKEN = "web_page_taken"  # bool: that page was handed in, so the field is emptied
 FOLDER_PATH = "folder_path"  # str: the folder being typed
 FOLDER_TROUBLE = "folder_trouble"  # DocMindError: why the last action on a folder failed, until the next
 RECEIPT = "receipt"  # tuple[ErasureReceipt, ...]: what was erased last, until it is dismissed

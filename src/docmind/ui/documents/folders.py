@@ -23,24 +23,25 @@ _NAMED = 8  # documents whose file is gone that are listed one by one
 
 
 def draw(docmind: DocMind) -> None:
-    """Draw the folders, and what is gone from them; both poll by themselves while a folder is followed."""
-    folders = docmind.folders.all()
-    is_watched = any(info.is_watched for info in folders)
-    st.fragment(_draw_gone, run_every=_LOOK_S if is_watched else None)(docmind)
-    told = ngettext("{n} folder is followed", "{n} folders are followed", len(folders)).format(n=len(folders))
+    """Draw the folders that are watched, and the form that adds one: the content of a dialog."""
     failed: DocMindError | None = st.session_state.get(state.FOLDER_TROUBLE)
-    with st.expander(told if folders else _("Folders"), icon=":material/folder:", expanded=failed is not None):
-        st.caption(
-            _(
-                "Files in a folder you follow are read into the library. New and changed files are read as well; "
-                "the files themselves are never changed."
-            )
+    st.caption(
+        _(
+            "Files in a folder you follow are read into the library. New and changed files are read as well; "
+            "the files themselves are never changed."
         )
-        if failed is not None:
-            errors.show(failed)
-        for info in folders:
-            _draw_folder(docmind, info)
-        _draw_form(docmind)
+    )
+    if failed is not None:
+        errors.show(failed)
+    for info in docmind.folders.all():
+        _draw_folder(docmind, info)
+    _draw_form(docmind)
+
+
+def draw_gone(docmind: DocMind) -> None:
+    """Draw what is gone from the folders; polls by itself while a folder is watched."""
+    is_watched = any(info.is_watched for info in docmind.folders.all())
+    st.fragment(_draw_gone, run_every=_LOOK_S if is_watched else None)(docmind)
 
 
 def _draw_folder(docmind: DocMind, info: FolderInfo) -> None:

@@ -51,6 +51,7 @@ class Table {
 
   close() {
     clearInterval(this.timer);
+    this.count?.remove();
     this.root.remove();
     document.removeEventListener("scroll", this.redraw, { capture: true });
     window.removeEventListener("resize", this.redraw);
@@ -115,7 +116,10 @@ class Table {
     this.none.append(again);
     this.grid.append(this.head, this.body);
     const top = make("div", "lib-top");
-    top.append(bar, this.chosen, this.count);
+    top.append(bar, this.chosen);
+    const title = document.querySelector(".st-key-documents-heading > *");
+    if (title) title.after(this.count); // one line: the title and how many there are
+    else top.append(this.count);
     this.root.append(top, this.grid, this.none);
     this.none.hidden = this.chosen.hidden = true;
   }
@@ -341,10 +345,12 @@ class Table {
     const title = cell(cssOf(this.shownColumns[0]));
     const link = make("a", "", row[AT.title] || row[AT.document], { href: `?document=${row[AT.doc_id]}`, tabindex: "-1", title: row[AT.title] ? `${row[AT.title]}\n${row[AT.document]}` : row[AT.document] });
     link.addEventListener("click", (event) => { if (!event.metaKey && !event.ctrlKey && !event.shiftKey) { event.preventDefault(); this.open(place); } });
-    title.append(link);
+    const named = make("div", "lib-words");
+    named.append(link);
+    title.append(named);
     const kind = told.kinds[row[AT.kind]] || row[AT.kind];
     const pages = fill(row[AT.pages] === 1 ? words.page : words.pages, { n: number.format(row[AT.pages]) });
-    title.append(make("span", "lib-name", row[AT.title] ? row[AT.document] : kind));
+    if (row[AT.title]) named.append(" ", make("span", "lib-name", row[AT.document]));
     title.append(make("span", "lib-facts", `${kind} · ${pages}`));
     const state = words.states[row[AT.status]];
     if (state) {

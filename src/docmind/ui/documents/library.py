@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import streamlit as st
 from docmind.documents import DRAWN, EDITED, FIELDS, MENUS
 from docmind.errors import DocMindError
 from docmind.maintenance import told as about_receipt
-from docmind.records.documents import DocumentInfo, ErasureReceipt
+from docmind.records.documents import ErasureReceipt
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 _TROUBLE = "library"
 _SHOWN = 50  # rows of the bin
+_LOOK_S, _UNDO_S = 2.0, 15.0
 TAG, COLLECT, RENAME, PURGE, EMPTY = "tag", "collect", "rename", "purge", "empty"
+_RECEIPTS = "receipts"
 
 
 def draw_list(docmind: DocMind, *, ask_collection: Callable[[str], None]) -> None:
@@ -135,7 +138,7 @@ def move_to_bin(docmind: DocMind, doc_ids: Sequence[str]) -> None:
         if not docmind.documents.bin_days or any(info.status != "ready" for info in infos):
             ask(PURGE, doc_ids)
             return
-        st.session_state[state.BINNED] = docmind.documents.bin(doc_ids)
+        st.session_state[state.BINNED] = (time.time(), docmind.documents.bin(doc_ids))
         page_view.drop_images()
         close_document()
         _unselect()
@@ -144,44 +147,54 @@ def move_to_bin(docmind: DocMind, doc_ids: Sequence[str]) -> None:
 
 
 def draw_undo(docmind: DocMind) -> None:
-    """Draw what was moved to the bin last, with *Undo*; and what was erased, with its receipts."""
-    receipts: tuple[ErasureReceipt, ...] = st.session_state.get(state.RECEIPT, ())
-    if receipts:
-        pages = sum(receipt.pages for receipt in receipts)
-        if len(receipts) == 1:
-            told = _("“{name}” was deleted ({pages}).").format(
-                name=escape(receipts[0].document, limit=80),
-                pages=count(ngettext("{n} page", "{n} pages", pages), pages),
-            )
-        else:
-            told = _("{n} documents were deleted ({pages}).").format(
-                n=f"{len(receipts):,}", pages=count(ngettext("{n} page", "{n} pages", pages), pages)
-            )
-        _draw_receipts(docmind, receipts, told)
-    binned: tuple[DocumentInfo, ...] = st.session_state.get(state.BINNED, ())
+    """Draw what was moved to the bin just now, with *Undo*, over the page for some seconds."""
+    if st.session_state.get(state.BINNED):
+        st.fragment(_draw_undo, run_every=_LOOK_S)(docmind)
+
+
+def _draw_undo(docmind: DocMind) -> None:
+    at, binned = st.session_state.get(state.BINNED, (0.0, ()))
     if not binned:
         return
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="undo-bin"):
+    if time.time() - at > _UNDO_S:  # the bin has it
+        _dismiss()
+        st.rerun()
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="news-bin"):
         if len(binned) == 1:
             told = _("“{name}” is in the bin.").format(name=escape(binned[0].document, limit=80))
         else:
             told = _("{n} documents are in the bin.").format(n=f"{len(binned):,}")
-        st.markdown(told, width="content")
+        st.markdown(told, width="stretch")
         ids = tuple(info.doc_id for info in binned)
-        st.button(_("Undo"), key="bin-undo", icon=":material/undo:", on_click=_restore, args=(docmind, ids))
-        st.button(_("Dismiss"), key="bin-dismiss", type="tertiary", on_click=_dismiss)
+        if st.button(_("Undo"), key="bin-undo", icon=":material/undo:", on_click=_restore, args=(docmind, ids)):
+            st.rerun()
+        if st.button(_("Dismiss"), key="bin-dismiss", type="tertiary", on_click=_dismiss):
+            st.rerun()
 
 
-def _draw_receipts(docmind: DocMind, receipts: Sequence[ErasureReceipt], told: str) -> None:
+def _receipts(docmind: DocMind, _ids: tuple[str, ...]) -> None:
     """Draw what was erased, what was found of it afterwards, and the way to save each receipt."""
-    unclean = [receipt for receipt in receipts if not receipt.is_clean]
-    with st.container(border=True, key="receipts"):
+    receipts: tuple[ErasureReceipt, ...] = st.session_state.get(state.RECEIPT, ())
+    if not receipts:  # all were erased in another tab meanwhile
+        st.write(_("There was nothing left to erase."))
+    else:
+        unclean = [receipt for receipt in receipts if not receipt.is_clean]
         show = st.warning if unclean else st.success
-        show(f"{told} {about_receipt((unclean or list(receipts))[0])}", icon=":material/delete:")
-        for receipt in receipts:
-            if receipt.is_finished:
-                _draw_receipt(docmind, receipt)
-        st.button(_("Dismiss"), key="receipts-dismiss", type="tertiary", on_click=_drop_receipts)
+        show(f"{_erased(receipts)} {about_receipt((unclean or list(receipts))[0])}", icon=":material/delete:")
+    for receipt in receipts:
+        if receipt.is_finished:
+            _draw_receipt(docmind, receipt)
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(_("Close"), key="receipts-dismiss", type="primary", on_click=_drop_receipts):
+            st.rerun()
+
+
+def _erased(receipts: Sequence[ErasureReceipt]) -> str:
+    pages = sum(receipt.pages for receipt in receipts)
+    told = count(ngettext("{n} page", "{n} pages", pages), pages)
+    if len(receipts) == 1:
+        return _("“{name}” was deleted ({pages}).").format(name=escape(receipts[0].document, limit=80), pages=told)
+    return _("{n} documents were deleted ({pages}).").format(n=f"{len(receipts):,}", pages=told)
 
 
 def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
@@ -202,6 +215,7 @@ def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
 
 def _drop_receipts() -> None:
     st.session_state.pop(state.RECEIPT, None)
+    _close()
 
 
 def _restore(docmind: DocMind, doc_ids: Sequence[str]) -> None:
@@ -417,7 +431,10 @@ def _erase(docmind: DocMind, ids: tuple[str, ...]) -> None:
         st.session_state[state.RECEIPT] = outcome
         if st.query_params.get(state.OPEN_DOCUMENT) in ids:
             close_document()
-    _finish(outcome, unselects=True)
+        _unselect()
+        ask(_RECEIPTS, ids)  # the receipt takes the place of the question
+        st.rerun()
+    errors.show(outcome)
 
 
 def _is_there(docmind: DocMind, doc_id: str) -> bool:
@@ -434,4 +451,5 @@ _DIALOGS = {
     RENAME: (N_("Rename"), "edit", _rename),
     PURGE: (N_("Erase for good?"), "delete_forever", _erase),
     EMPTY: (N_("Empty the bin?"), "delete_forever", _erase),
+    _RECEIPTS: (N_("Erased"), "receipt_long", _receipts),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from docmind.records.documents import QueueProgress, Upload, UploadInfo
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
-from docmind.ui.app.format import about, count
+from docmind.ui.app.format import about, count, when
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _LOOKS = Path(__file__).with_suffix(".css")
 _POLL_S = 0.7
 _LISTED = 6  # files listed one by one; of more, only those that need attention
 _NAMED = 5  # cancelled files that are named
+_NEWS_S = 12  # how long a result is news
+_RECENT = 20  # files in the list of what was read
 _STAGES = {
     "starting": N_("Getting ready to read {name}"),
     "opening": N_("Reading {name}"),
@@ -58,41 +61,46 @@ def uploader(docmind: DocMind) -> None:
 
 
 def whole_folder(docmind: DocMind) -> None:
-    """Draw the box that takes all files of a folder, once."""
-    with st.expander(_("Add a whole folder once"), icon=":material/drive_folder_upload:"):
-        folder = st.file_uploader(
-            _("Drop a folder here, or choose it. Files of other kinds in it are left out."),
-            accept_multiple_files="directory",
-            key=state.FOLDER_UPLOADER,
-            max_upload_size=limit_mb(),
-        )
-        _hand_in(docmind, folder, is_folder=True)
+    """Draw the box that takes all files of a folder, once; the menu *Add* opens it, and a style hides it."""
+    folder = st.file_uploader(
+        _("Drop a folder here, or choose it. Files of other kinds in it are left out."),
+        accept_multiple_files="directory",
+        key=state.FOLDER_UPLOADER,
+        max_upload_size=limit_mb(),
+    )
+    _hand_in(docmind, folder, is_folder=True)
 
 
-def web_page(docmind: DocMind) -> None:
-    """Draw the field that adds a web page by its address; where that is not allowed, how to allow it."""
-    with st.expander(_("Add a web page"), icon=":material/language:"):
-        if not docmind.settings.now.web.may_fetch_pages:
-            st.caption(_("Fetching web pages is not allowed. Allow it in Settings, under “Answers”."))
-            if st.button(_("Open Settings"), key="web-page-settings", icon=":material/settings:"):
-                st.switch_page("settings.py")
-            return
-        if st.session_state.pop(state.WEB_PAGE_TAKEN, False):
-            st.session_state[state.WEB_ADDRESS] = ""
-        with st.form("web-page-form", border=False):
-            address = st.text_input(_("Address of the page"), placeholder="https://", key=state.WEB_ADDRESS)
-            st.caption(_("The page alone is fetched, without its pictures and scripts. Web pages and PDF files."))
-            wants = st.form_submit_button(_("Add web page"), icon=":material/add_link:")
-        if wants and address.strip():
-            with st.spinner(_("Fetching the page…")):
-                _act(lambda: docmind.queue.submit([docmind.web_pages.fetch(address)]))
-            st.session_state[state.WEB_PAGE_TAKEN] = state.QUEUE_TROUBLE not in st.session_state
-            st.rerun()
+def web_page(docmind: DocMind, close: Callable[[], None]) -> None:
+    """Draw the field that adds a web page by its address; where that is not allowed, how to allow it.
+
+    `close` closes the dialog that this is drawn in, once the page was fetched.
+    """
+    if not docmind.settings.now.web.may_fetch_pages:
+        st.caption(_("Fetching web pages is not allowed. Allow it in Settings, under “Answers”."))
+        if st.button(_("Open Settings"), key="web-page-settings", icon=":material/settings:", on_click=close):
+            st.switch_page("settings.py")
+        return
+    with st.form("web-page-form", border=False):
+        address = st.text_input(_("Address of the page"), placeholder="https://", key=state.WEB_ADDRESS)
+        st.caption(_("The page alone is fetched, without its pictures and scripts. Web pages and PDF files."))
+        wants = st.form_submit_button(_("Add web page"), type="primary", icon=":material/add_link:")
+    if not (wants and address.strip()):
+        return
+    with st.spinner(_("Fetching the page…")):
+        outcome = errors.attempt(lambda: docmind.queue.submit([docmind.web_pages.fetch(address)]))
+    if isinstance(outcome, DocMindError):
+        errors.show(outcome)
+        return
+    close()
+    st.rerun()
 
 
 def progress(docmind: DocMind) -> None:
     """Draw the queue, from any tab: what is read, what waits, and the results; polls by itself."""
-    st.fragment(_panel, run_every=_POLL_S if docmind.queue.progress().is_busy else None)(docmind, _seen(docmind))
+    is_busy = docmind.queue.progress().is_busy
+    every = _POLL_S if is_busy else 2 * _POLL_S if _news(docmind) else None
+    st.fragment(_panel, run_every=every)(docmind, _seen(docmind))
 
 
 def arrivals(docmind: DocMind) -> None:
@@ -213,7 +221,14 @@ def _act(work: Callable[[], object]) -> None:
 def _seen(docmind: DocMind) -> tuple[Any, ...]:
     """Return what the rest of the page depends on: when it changes, the whole page is redrawn."""
     now, counts = docmind.queue.progress(), docmind.queue.counts()
-    return now.state, now.stage == "stopping", now.unread, now.files_done, tuple(sorted(counts.items()))
+    is_news = bool(_news(docmind))
+    return now.state, now.stage == "stopping", now.unread, now.files_done, tuple(sorted(counts.items())), is_news
+
+
+def _news(docmind: DocMind) -> list[UploadInfo]:
+    """Return the files that were read just now."""
+    since = time.time() * 1_000 - _NEWS_S * 1_000
+    return [info for info in docmind.queue.uploads("done") if info.changed_at_ms > since]
 
 
 def _look(docmind: DocMind, seen: tuple[Any, ...]) -> None:
@@ -232,8 +247,8 @@ def _panel(docmind: DocMind, seen: tuple[Any, ...]) -> None:
         _draw_reading(docmind, now)
     elif now.unread:
         _draw_paused(docmind, now)
-    elif done := docmind.queue.uploads("done"):
-        _draw_done(docmind, done)
+    elif news := _news(docmind):
+        _draw_done(news)
     files = docmind.queue.uploads("failed", "locked", "cancelled")
     cancelled = [info for info in files if info.state == "cancelled" and not info.pages_done]
     if cancelled:
@@ -264,15 +279,14 @@ def _attention(files: Sequence[UploadInfo]) -> str:
 
 
 def _draw_reading(docmind: DocMind, now: QueueProgress) -> None:
-    with st.container(border=True, key="queue-reading"):
+    with st.container(key="queue-reading", gap=None):
         with _line_of_acts():
-            with st.container():
-                st.progress(_fraction(now), text=_headline(now))
+            st.markdown(f"{_headline(now)} · {_details(now)}", width="stretch")
             if now.stage != "stopping":
                 with _acts():
-                    _button(_("Pause"), "pause", ":material/pause:", lambda: docmind.queue.pause())
-                    _button(_("Cancel"), "cancel", ":material/close:", lambda: docmind.queue.cancel())
-        st.caption(_details(now))
+                    _button(_("Pause"), "pause", ":material/pause:", lambda: docmind.queue.pause(), is_quiet=True)
+                    _button(_("Cancel"), "cancel", ":material/close:", lambda: docmind.queue.cancel(), is_quiet=True)
+        st.progress(_fraction(now))
 
 
 def _draw_paused(docmind: DocMind, now: QueueProgress) -> None:
@@ -293,21 +307,35 @@ def _draw_paused(docmind: DocMind, now: QueueProgress) -> None:
             errors.show_message(now.message)
 
 
-def _draw_done(docmind: DocMind, done: Sequence[UploadInfo]) -> None:
-    added = [info for info in done if info.result == "added"]
-    here = len(done) - len(added)
-    told = [_("{n} added").format(n=f"{len(added):,}")] if added else []
-    if here:
-        there = ngettext("{n} file was already in your library", "{n} files were already in your library", here)
-        told.append(there.format(n=f"{here:,}"))
-    with st.container(border=True, key="queue-done", gap="xsmall"):
-        with _line_of_acts():
-            st.markdown(f":material/check_circle: **{', '.join(told)}**")
-            st.space("stretch")
-            _button("", "dismiss", ":material/close:", lambda: _remove(docmind, done), told=_("Dismiss"), is_quiet=True)
+def _draw_done(done: Sequence[UploadInfo]) -> None:
+    """Draw what was read just now, over the page; *Activity* lists it afterwards."""
+    with st.container(border=True, key="news-done", gap="xsmall"):
+        st.markdown(f":material/check_circle: **{_outcome(done)}**")
         for info in done:
             if len(done) <= _LISTED or info.message:
                 st.caption(_line(info))
+
+
+def _outcome(done: Sequence[UploadInfo]) -> str:
+    """Return how many files were added, and how many were there already."""
+    here = sum(info.result != "added" for info in done)
+    told = [_("{n} added").format(n=f"{len(done) - here:,}")] if len(done) > here else []
+    if here:
+        there = ngettext("{n} file was already in your library", "{n} files were already in your library", here)
+        told.append(there.format(n=f"{here:,}"))
+    return ", ".join(told)
+
+
+def activity(docmind: DocMind) -> None:
+    """Draw a button with a list of the files that were read, the last one first, until it is cleared."""
+    done = docmind.queue.uploads("done")
+    if not done:
+        return
+    with st.popover(_("Activity"), icon=":material/history:", type="tertiary", key="activity"):
+        st.markdown(f"**{_outcome(done)}**")
+        for info in sorted(done, key=lambda one: one.changed_at_ms, reverse=True)[:_RECENT]:
+            st.caption(f"{when(info.changed_at_ms)} · {_line(info)}")
+        _button(_("Clear this list"), "dismiss", ":material/close:", lambda: _remove(docmind, done), is_quiet=True)
 
 
 def _draw_cancelled(docmind: DocMind, files: Sequence[UploadInfo]) -> None:

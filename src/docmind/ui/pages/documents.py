@@ -9,7 +9,7 @@ import streamlit as st
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
 from docmind.ui.chat import filters, threads
-from docmind.ui.documents import document, embedding, folders, library, upload
+from docmind.ui.documents import adding, document, embedding, folders, library, upload
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -27,18 +27,15 @@ def documents_page(docmind: DocMind) -> None:
     if st.query_params.get(state.OPEN_BIN):
         library.draw_bin(docmind)
         return
-    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+    adding.draw_dialog(docmind)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="documents-heading"):
         st.title(_("Documents"), anchor=False, width="content")
+        st.space("stretch")
+        upload.activity(docmind)
         library.draw_bin_link(docmind)
-    upload.uploader(docmind)
-    with st.container(key="ways-to-add"):
-        once, web, followed = st.columns(3)
-        with once:
-            upload.whole_folder(docmind)
-        with web:
-            upload.web_page(docmind)
-        with followed:
-            folders.draw(docmind)
+        adding.draw_menu(docmind)
+    adding.draw_boxes(docmind)
+    folders.draw_gone(docmind)
     upload.progress(docmind)
     embedding.progress(docmind)
     upload.preparing(docmind)
