@@ -18,9 +18,10 @@ from docmind.model_files import models_dir_of
 from docmind.network import network_guard
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, Status, Upload
+from docmind.records.drafts import CheckedDraft
 from docmind.records.query import Query
 from docmind.records.rotation import RotationProgress, RotationReport
-from docmind.records.search import MultimodalResult
+from docmind.records.search import Filters, MultimodalResult
 from docmind.services import Services, build
 from docmind.storage import AskPassphrase, Preferences, UserSettings, free_bytes
 from docmind.vault import Vault
@@ -150,6 +151,12 @@ class DocMind(Services):
     def ask(self, query: Query | str) -> Answer:
         """Answer a question without a language model, outside of any conversation, as `Answerer.ask` does."""
         return self.answerer.ask(Query.of(query))
+
+    def check(
+        self, draft: str, filters: Filters = Filters(), *, progress: Callable[[int, int], None] | None = None
+    ) -> CheckedDraft:
+        """Check the sentences of a text against the documents, without a language model, as `Drafts.check` does."""
+        return self.drafts.check(draft, filters, progress=progress)
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Build what is missing, rebuild the index, and return how many documents it holds; see `Reindexing.run`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from docmind import __version__
 from docmind.access import ApiTokens
 from docmind.config import Settings
-from docmind.conversations import Answerer, Conversations
+from docmind.conversations import Answerer, Conversations, Drafts
 from docmind.documents import Reader, Uploads
 from docmind.embedding import TextEmbedder, VectorCache, close_text_model
 from docmind.image_match import ImageMatcher
@@ -70,6 +70,9 @@ class Services:
     """The search over every kind of list."""
 
     answerer: Answerer
+    drafts: Drafts
+    """The check of the user's own texts."""
+
     conversations: Conversations
     settings: UserSettings
     """The settings that the user makes in DocMind."""
@@ -245,7 +248,8 @@ def build(
         ingest=ingest, queue=queue, documents=documents,
         folders=Folders(settings, vault=vault, queue=queue, library=documents),
         web_pages=WebPages(user_settings, vault=vault, queue=queue),
-        text_search=text_search, page_search=page_search, lists=lists, answerer=answerer, conversations=conversations,
+        text_search=text_search, page_search=page_search, lists=lists, answerer=answerer,
+        drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=lists), conversations=conversations,
         settings=user_settings, keys=Keys(vault), rotation=rotation, snapshots=snapshots,
         text_models=TextModels(settings, vault=vault, embedder=embedder, snapshots=snapshots, is_set=is_model_set),
         erasures=Purge(

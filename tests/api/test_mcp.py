@@ -47,7 +47,16 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
     async def session() -> None:
         async with over_stdio(shell.environment) as client:
             tools: dict[str, Any] = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert list(tools) == ["search", "ask", "list_documents", "get_page", "get_original", "ingest", "jobs"]
+            assert list(tools) == [
+                "search",
+                "ask",
+                "check_text",
+                "list_documents",
+                "get_page",
+                "get_original",
+                "ingest",
+                "jobs",
+            ]
             assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["ask", "ingest"]
             assert all(tool.output_schema["type"] == "object" for tool in tools.values())
 
@@ -71,6 +80,13 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             kept = await record(client, "ask", question="Where do herons nest?", conversation="new")
             again = await record(client, "ask", question="Where do owls nest?", conversation=kept["thread_id"])
             assert again["thread_id"] == kept["thread_id"]
+
+            (said, denied) = (
+                await record(client, "check_text", draft="Herons nest in tall trees. Herons do not nest in tall trees.")
+            )["sentences"]
+            assert (said["verdict"], denied["verdict"]) == ("supported", "contradicted")
+            assert said["source"]["document"] == "herons.pdf"
+            assert said["source"]["boxes"]
 
             listed = await record(client, "list_documents", find="heron")
             assert [info["document"] for info in listed["documents"]] == ["herons.pdf"]
@@ -157,7 +173,8 @@ def test_an_empty_library_gives_empty_results(tmp_path: Path) -> None:
 )
 def test_a_library_that_cannot_be_opened_is_told_by_every_tool(error: DocMindError) -> None:
     required: dict[str, dict[str, Any]] = {
-        "ask": {"question": "x"}, "get_page": {"document": "x", "page_no": 1}, "get_original": {"document": "x"},
+        "ask": {"question": "x"}, "check_text": {"draft": "x"},
+        "get_page": {"document": "x", "page_no": 1}, "get_original": {"document": "x"},
         "ingest": {"paths": ["/x"]}, "search": {"question": "x"},
     }  # fmt: skip
 
@@ -235,6 +252,8 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("ingest", {"paths": ["/etc/passwd"]}),
     ("ingest", {"paths": []}),
     ("jobs", {"newest": -1}),
+    ("check_text", {"draft": " "}),
+    ("check_text", {"draft": "x" * 100_001}),
 ]
 
 

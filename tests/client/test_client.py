@@ -99,6 +99,7 @@ SAME: dict[str, Callable[[Any], Any]] = {
         docmind.conversations.bin("birds").title,
     ),
     "jobs": lambda docmind: docmind.queue.uploads("waiting", "paused"),
+    "a checked text": lambda docmind: docmind.check("Herons nest in tall trees.", Filters(doc_ids=(herons(docmind),))),
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),
     "an image model": lambda docmind: docmind.visual.is_on("late"),
     "days in the bin": lambda docmind: docmind.documents.bin_days,
@@ -115,6 +116,7 @@ def test_client_and_facade_give_the_same(facade: DocMind, client: Client, name: 
     [
         (lambda docmind: docmind.documents.get("no such id"), NotFoundError),
         (lambda docmind: docmind.search("  "), ConfigError),
+        (lambda docmind: docmind.check("  "), ConfigError),
         (lambda docmind: docmind.documents.page(herons(docmind), 9), NotFoundError),
         (lambda docmind: docmind.conversations.run("none"), NotFoundError),
     ],

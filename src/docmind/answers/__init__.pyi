@@ -1,3 +1,4 @@
+from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
 from .looks import with_looks
@@ -5,13 +6,16 @@ from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
 from .passages import headed_passages, is_heading, nearest_heading
 from .summary import Summarizer
-from .verify import Passage, Verified, Verifier, quoted
+from .verify import Passage, Verified, Verifier, quote_source, quoted
 
 __all__ = [
     "NOT_FOUND",
     "NOT_READ",
+    "NO_CLAIM",
     "PASSAGES",
     "SENTENCES",
+    "DraftSentence",
+    "DraftVerifier",
     "Extract",
     "Extractive",
     "Intent",
@@ -31,7 +35,9 @@ __all__ = [
     "neutral",
     "neutral_draft",
     "not_found",
+    "quote_source",
     "quoted",
     "recognise",
+    "sentences_of",
     "with_looks",
 ]

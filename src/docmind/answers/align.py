@@ -91,6 +91,11 @@ class Leaf:
     def names(self) -> set[str]:
         return set().union(*(unit.names for unit in self.units))
 
+    @cached_property
+    def sure_names(self) -> set[str]:
+        """The words with a capital inside sentences."""
+        return {name.key for unit in self.units for name in named(unit.text) if name.is_sure}
+
     def text(self, first: int, last: int) -> str:
         """Return the page's text from one unit to another, both included."""
         return self.record.text[self.units[first].start : self.units[last].end]
@@ -180,8 +185,11 @@ class Library:
         self._values: dict[float | str, set[int]] | None = None
         self._bonus = np.array([IN_WINDOW * leaf.is_retrieved(leaf.units[at]) for leaf, at in self._places])
 
-    def spans(self, claim: Claim) -> list[Span]:
-        """Return the spans that contain most of a claim's words and numbers, best first."""
+    def spans(self, claim: Claim, *, with_cores: bool = False) -> list[Span]:
+        """Return the spans that contain most of a claim's words and numbers, best first.
+
+        With `with_cores` also the best unit of each alone.
+        """
         distinct = list(dict.fromkeys(claim.words))
         if not distinct or not self._places:
             return []
@@ -202,13 +210,16 @@ class Library:
             if not meets[number].any():
                 continue
             leaf, at = self._places[number]
-            first, last, coverage = self._widened(claim, meets, weights, int(number), leaf, at)
-            order = _order(claim, [w for unit in leaf.units[first : last + 1] for w in unit.content])
-            wanted = [figure for figure in claim.figures if figure.is_required]
-            met = sum(any(_has(unit, one, leaf) for unit in leaf.units[first : last + 1]) for one in wanted)
-            held = met / len(wanted) if wanted else 1.0
-            span = Span(leaf, at, first, last, coverage, order, held, bonus=float(self._bonus[number]))
-            found.setdefault((id(leaf), first, last), span)
+            bounds = [self._widened(claim, meets, weights, int(number), leaf, at)]
+            if with_cores and bounds[0][:2] != (at, at):
+                bounds.append((at, at, float(meets[number] @ weights)))
+            for first, last, coverage in bounds:
+                order = _order(claim, [w for unit in leaf.units[first : last + 1] for w in unit.content])
+                wanted = [figure for figure in claim.figures if figure.is_required]
+                met = sum(any(_has(unit, one, leaf) for unit in leaf.units[first : last + 1]) for one in wanted)
+                held = met / len(wanted) if wanted else 1.0
+                span = Span(leaf, at, first, last, coverage, order, held, bonus=float(self._bonus[number]))
+                found.setdefault((id(leaf), first, last), span)
         return sorted(found.values(), key=lambda span: -span.likeness)
 
     def _holding(self, claim: Claim) -> np.ndarray:

@@ -48,7 +48,8 @@ def numbers_stand(claim: Claim, span: Span) -> Standing:
     leaf = span.leaf
     core = leaf.units[span.core].figures
     if all(is_row(unit.text) for unit in leaf.units[span.first : span.last + 1]):
-        return _in_row(wanted, core, leaf, span.core)
+        standing = _in_row(wanted, core, leaf, span.core)
+        return standing if standing != "stand" or _paired(claim, core, span) else "differ"
     held = [figure for unit in leaf.units[span.first : span.last + 1] for figure in unit.figures]
     near = [figure for unit in neighbours(span) for figure in unit.figures] + leaf.label_figures
     spare = [figure for figure in core if not any(agree(one, figure, leaf.scales) for one in claim.figures)]
@@ -160,7 +161,7 @@ def _paired(claim: Claim, held: Sequence[Figure], span: Span) -> bool:
             asked = [one for one in asked if any(agree(one, head) for head in heads)]
             if not asked:
                 continue
-            own = [f for f in claim.figures if not f.is_year and f.unit == unit and f not in asked]
+            own = [f for f in claim.figures if not (f.is_year or f.is_month) and f.unit == unit and f not in asked]
             if not _goes_with(own, asked, row, heads, scales):
                 return False
     return True
@@ -330,6 +331,13 @@ INTERCEPT, WEIGHTS = -8.5, np.array([5.9, 3.8, 6.6])
 INTERCEPT_ANY, WEIGHTS_ANY = -4.4, np.array([5.5, 6.1, 0.0])  # without a cosine
 
 
+class Judgement(NamedTuple):
+    """What pages say to a claim: the spans that support it, or the one that contradicts it."""
+
+    spans: list[Span]
+    against: Span | None
+
+
 class Evidence:
     """The evidence for one answer in its pages. Used by one thread.
 
@@ -337,37 +345,62 @@ class Evidence:
     embedded.
     """
 
+    compared = COMPARED
+
     def __init__(self, embedder: TextEmbedder, leaves: Sequence[Leaf]) -> None:
         self._embedder, self.limit = embedder, EMBEDDED
-        self._library = Library(leaves)
-        self._known = {name.key for leaf in leaves for unit in leaf.units for name in named(unit.text) if name.is_sure}
+        self.library = Library(leaves)
+        self._known = set[str]().union(*(leaf.sure_names for leaf in leaves))
         self._vectors: dict[str, np.ndarray] = {}
         self.degraded: tuple[Degraded, ...] = ()
 
     def of(self, texts: Sequence[str]) -> list[list[Span]]:
         """Return for each claim the one or two spans that support it, or none."""
+        return [judged.spans for judged in self.judge(texts)]
+
+    def judge(self, texts: Sequence[str]) -> list[Judgement]:
+        """Return for each claim the one or two spans that support it; without any, the span that contradicts it."""
         known: dict[str, Claim] = {}  # repeated sentences are checked once
-        claims = [known.get(text) or known.setdefault(text, Claim(text)) for text in texts]
+        claims = [known.get(text) or known.setdefault(text, self.claim(text)) for text in texts]
         found = self.candidates(claims)
-        borne = [_best(spans) for spans, _unused in found]
+        borne = [self.best(claim, spans) for claim, (spans, _unused) in zip(claims, found, strict=True)]
         whole: list[list[Span]] = [[span] if span else [] for span in borne]
         parts = [
-            (at, Claim(first), Claim(second))
-            for at, (claim, (_unused, is_contradicted)) in enumerate(zip(claims, found, strict=True))
-            if not borne[at] and not is_contradicted
+            (at, self.claim(first), self.claim(second))
+            for at, (claim, (_unused, against)) in enumerate(zip(claims, found, strict=True))
+            if not borne[at] and against is None
             for first, second in claim.halves()
         ][: 3 * PARTED]
         each = [part for _unused, first, second in parts for part in (first, second)]
-        spans = [_best(one) for one, _unused in self.candidates(each)]
+        spans = [self.best(part, one) for part, (one, _unused) in zip(each, self.candidates(each), strict=True)]
         for number, (at, _unused, _unused) in enumerate(parts):
             first, second = spans[2 * number : 2 * number + 2]
             if first and second and not whole[at]:
                 is_same = first.leaf is second.leaf and first.bounds == second.bounds
                 whole[at] = [first] if is_same else [first, second]
-        return whole
+        return [Judgement(spans, None if spans else found[at][1]) for at, spans in enumerate(whole)]
 
-    def candidates(self, claims: Sequence[Claim]) -> list[tuple[list[Span], bool]]:
-        """Return for each claim the spans that pass all checks, with cosines; and whether a page contradicts it."""
+    def claim(self, text: str) -> Claim:
+        """Return a sentence, prepared for comparison."""
+        return Claim(text)
+
+    def spans(self, claim: Claim) -> list[Span]:
+        """Return the spans of the pages that may support a claim or contradict it."""
+        return self.library.spans(claim)
+
+    def best(self, _claim: Claim, spans: Sequence[Span]) -> Span | None:
+        """Return the span without fault that supports a claim best; None where none does."""
+        good = [span for span in spans if likelihood(span) >= 0.5 or is_certain(span)]
+        return max(good, key=lambda span: likelihood(span) + span.bonus) if good else None
+
+    def outweighs(self, span: Span, against: Span) -> bool:
+        """Return whether a span without fault supports a claim although another span contradicts it."""
+        if span.coverage >= VERBATIM and span.order >= VERBATIM:
+            return True
+        return span.likeness > against.likeness + (MARGIN if against.leaf is span.leaf else -MARGIN)
+
+    def candidates(self, claims: Sequence[Claim]) -> list[tuple[list[Span], Span | None]]:
+        """Return for each claim the spans that pass all checks, with cosines; and the span that contradicts it."""
         once = {id(claim): self._standing(claim) for claim in {id(claim): claim for claim in claims}.values()}
         found = [once[id(claim)] for claim in claims]
         self._embed(
@@ -380,15 +413,15 @@ class Evidence:
                 span.cosine = float(vector @ other) if vector is not None and other is not None else None
         return found
 
-    def _standing(self, claim: Claim) -> tuple[list[Span], bool]:
-        """Return the spans of a claim without fault, and whether a very similar one contradicts it.
+    def _standing(self, claim: Claim) -> tuple[list[Span], Span | None]:
+        """Return the spans of a claim without fault, and a very similar one that contradicts it.
 
         Where a page states the same with another number, name or a negation, less similar spans do not support the
         claim.
         """
         standing: list[Span] = []
         against: list[Span] = []
-        for span in self._library.spans(claim):
+        for span in self.spans(claim):
             if span.coverage < LEAST_COVERAGE:
                 continue
             wrong = fault(claim, span, self._known)
@@ -396,8 +429,8 @@ class Evidence:
                 standing.append(span)
             elif wrong is not None and wrong.contradicts:
                 against.append(span)
-        left = [span for span in standing if all(_outweighs(span, other) for other in against)]
-        return left[:COMPARED], any(other.coverage >= CONTRADICTED for other in against)
+        left = [span for span in standing if all(self.outweighs(span, other) for other in against)]
+        return left[: self.compared], next((other for other in against if other.coverage >= CONTRADICTED), None)
 
     def _embed(self, texts: Sequence[str]) -> None:
         wanted = [text for text in dict.fromkeys(texts) if text not in self._vectors][: self.limit]
@@ -414,7 +447,12 @@ class Evidence:
 
 def likelihood(span: Span) -> float:
     """Return the probability that a span without fault supports a claim, 0..1."""
-    z = INTERCEPT_ANY if span.cosine is None else INTERCEPT
+    return likelihood_of(span, 0.0)
+
+
+def likelihood_of(span: Span, more: float) -> float:
+    """Return that probability where something else adds `more` to the weight of the span."""
+    z = more + (INTERCEPT_ANY if span.cosine is None else INTERCEPT)
     z += float(features(span) @ (WEIGHTS_ANY if span.cosine is None else WEIGHTS))
     return 1 / (1 + exp(-z))
 
@@ -424,23 +462,13 @@ def features(span: Span) -> np.ndarray:
     return np.array([span.coverage, span.order, span.cosine or 0.0])
 
 
-def _best(spans: Sequence[Span]) -> Span | None:
-    good = [span for span in spans if likelihood(span) >= 0.5 or _is_certain(span)]
-    return max(good, key=lambda span: likelihood(span) + span.bonus) if good else None
-
-
-def _outweighs(span: Span, against: Span) -> bool:
-    if span.coverage >= VERBATIM and span.order >= VERBATIM:
-        return True
-    return span.likeness > against.likeness + (MARGIN if against.leaf is span.leaf else -MARGIN)
-
-
-def _is_certain(span: Span) -> bool:
+def is_certain(span: Span) -> bool:
+    """Return whether a span states a claim in its own words, so that the text model is not needed."""
     return span.coverage >= CERTAIN and span.order >= CERTAIN
 
 
 def _unsure(claim: Claim, spans: Sequence[Span]) -> list[str]:
-    if not spans or _is_certain(spans[0]):
+    if not spans or (is_certain(spans[0]) and spans[0].first == spans[0].last):
         return []
     return [claim.core, *(_flat(span) for span in spans)]
 

@@ -271,7 +271,7 @@ def _claims(said: str) -> bool:
     figures = any(char.isdigit() for char in bare)
     if bare.endswith(("?", "؟", "？")):
         return False
-    if _SILENCE.search(bare) and not figures and not _BUT.search(bare):
+    if denies(bare):
         return False
     if _GREETING.match(bare) and not figures and count <= 18:
         return False
@@ -280,6 +280,11 @@ def _claims(said: str) -> bool:
     if said.startswith(("**", "__")) and said.endswith(("**", "__")) and count <= 8 and not figures:
         return bare.endswith(".")
     return not (count <= 4 and not figures and _INTERJECTED.match(bare))
+
+
+def denies(said: str) -> bool:
+    """Return whether a sentence only says that something is not there, as "the report does not mention it"."""
+    return bool(_SILENCE.search(said)) and not any(char.isdigit() for char in said) and not _BUT.search(said)
 
 
 CHECKED = 200  # sentences of one answer; further ones count as unsupported
@@ -344,7 +349,7 @@ class Verifier:
         known = {(passage.page.doc_id, passage.page.page_no) for passage in passages}
         more = [one for one in images.values() if one.page.text and (one.page.doc_id, one.page.page_no) not in known]
         passages = [*passages, *more]
-        pages = _pages(passages)
+        pages = pages_of(passages)
         leaves = leaves_of(passages)
         evidence = Evidence(self._embedder, leaves)
         claims = [at for at, piece in enumerate(found) if piece.is_claim][:CHECKED]
@@ -383,7 +388,7 @@ def quoted(
     return Verified(answer.rstrip(), tuple(sentences), (*sources, *(one.source for one in earlier)))
 
 
-def _pages(passages: Sequence[Passage]) -> list[list[Passage]]:
+def pages_of(passages: Sequence[Passage]) -> list[list[Passage]]:
     """Group the passages by page, pages in the order of their best passage."""
     groups: dict[tuple[str, int], list[Passage]] = {}
     for passage in passages:
@@ -395,7 +400,7 @@ def leaves_of(passages: Sequence[Passage]) -> list[Leaf]:
     """Return the pages of the passages, each once, prepared for comparison; in the order of their best passage."""
     return [
         Leaf(group[0].page, name_of(group[0].hit.document, ""), [(one.start, one.end) for one in group])
-        for group in _pages(passages)
+        for group in pages_of(passages)
     ]
 
 
@@ -431,7 +436,8 @@ def _assemble(
         for place in cited:
             if place not in numbers:
                 numbers[place] = len(numbers) + 1
-                sources.append(_source(numbers[place], pages[place.page], place, epoch))
+                passage = pages[place.page]
+                sources.append(quote_source(numbers[place], passage.hit, passage.page, (place.start, place.end), epoch))
         looked = [] if cited else seen.get(index, [])
         for passage in looked:
             if passage.page.page_id not in numbers:
@@ -461,16 +467,16 @@ def _holder(merged: Sequence[_Place], place: _Place) -> _Place:
     return next(one for one in merged if one.page == place.page and one.start <= place.start and place.end <= one.end)
 
 
-def _source(n: int, passage: Passage, place: _Place, epoch: int) -> Source:
-    page = passage.page
+def quote_source(n: int, hit: PageHit, page: PageRecord, span: tuple[int, int], epoch: int) -> Source:
+    """Return a span of a page's text as a source. Raises `DamagedError` where the words of the page are damaged."""
     return Source(
         n=n,
-        document=passage.hit.document,
+        document=hit.document,
         doc_id=page.doc_id,
         page_no=page.page_no,
         page_id=page.page_id,
-        quote=page.text[place.start : place.end],
-        boxes=Words.unpack(page.words).boxes_of(place.start, place.end),
+        quote=page.text[slice(*span)],
+        boxes=Words.unpack(page.words).boxes_of(*span),
         page_width=page.width,
         page_height=page.height,
         index_epoch=epoch,

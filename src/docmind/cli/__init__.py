@@ -14,6 +14,7 @@ from docmind.cli import (
     ask,
     bundle,
     chat,
+    check,
     doctor,
     documents,
     gc,
@@ -75,7 +76,17 @@ def main() -> None:
 
 
 for _command in (
-    *(documents.add, documents.list_, queue.queue, sync.sync, search.search, ask.ask, chat.chat, search.show),
+    *(
+        documents.add,
+        documents.list_,
+        queue.queue,
+        sync.sync,
+        search.search,
+        ask.ask,
+        chat.chat,
+        check.check,
+        search.show,
+    ),
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(app.app, documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),

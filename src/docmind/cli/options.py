@@ -27,8 +27,8 @@ def asking(operation: Operation, *, without: Collection[str] = ()) -> Decorator:
 
 
 def with_filters(*names: str) -> Decorator:
-    """Add these options that narrow a search to a command, which gets their values as `given`."""
-    return _with_options([one for one in filter_parameters("cli") if one.name in names])
+    """Add these options that narrow a search to a command, or all of them, which gets their values as `given`."""
+    return _with_options([one for one in filter_parameters("cli") if not names or one.name in names])
 
 
 def _with_options(wanted: list[Parameter]) -> Decorator:

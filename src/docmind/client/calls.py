@@ -27,10 +27,11 @@ from docmind.records.documents import (
     UploadInfo,
     UploadState,
 )
+from docmind.records.drafts import CheckedDraft
 from docmind.records.models import EmbeddingProgress, ModelCard
 from docmind.records.network import NetworkLedger
 from docmind.records.query import Operation, Query, fields_for
-from docmind.records.search import Degraded, MultimodalResult
+from docmind.records.search import Degraded, Filters, MultimodalResult
 from docmind.records.settings import SettingInfo
 from docmind.records.snapshots import (
     Activation,
@@ -42,6 +43,7 @@ from docmind.records.snapshots import (
 )
 from docmind.records.storage import PruneReport
 from docmind.records.values import (
+    Draft,
     Few,
     Ids,
     Language,
@@ -125,7 +127,7 @@ class Call:
         return self.verb in ("GET", "DELETE") or self.body is not None
 
 
-_READING = ("search", "search_by_picture", "ask", "memories.expand")
+_READING = ("search", "search_by_picture", "ask", "check", "memories.expand")
 """Calls that change nothing although they are no GET: a question may be long, and a picture is a body.
 
 `ask` is one unless the question asks to remember something, which `docmind.api.rest` refuses to such a token.
@@ -139,10 +141,10 @@ _REQUIRED = {
     "documents.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
     "snapshots.find": _name, "snapshots.find_document": _name,
     "erasures.erase": _docs, "search": _question, "search_by_picture": ("picture",), "ask": _question,
-    "conversations.find_thread": _name, "conversations.rename": ("title",), "conversations.start": _question,
-    "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name, "memories.expand": _question,
-    "memories.edit": ("text",), "conversations.start_once": _question, "visual.submit_embedding": _name,
-    "tokens.new": _name, "tokens.revoke": _name,
+    "check": ("draft",), "conversations.find_thread": _name, "conversations.rename": ("title",),
+    "conversations.start": _question, "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name,
+    "memories.expand": _question, "memories.edit": ("text",), "conversations.start_once": _question,
+    "visual.submit_embedding": _name, "tokens.new": _name, "tokens.revoke": _name,
 }  # fmt: skip
 _files = {"upload_ids": or_none(Numbers)}
 _asked: dict[str, Any] = {"query": Query, "thread_id": Name, "checkpoint_id": or_none(Name)}
@@ -237,6 +239,7 @@ CALLS = (
     Call("search_by_picture", "POST", "/search/picture", MultimodalResult, {"query": Query}, asks="search",
         method="search", is_by_picture=True),
     Call("ask", "POST", "/ask", Answer, {"query": Query}, asks="answer"),
+    Call("check", "POST", "/check", CheckedDraft, {"draft": Draft, "filters": Filters}),
     # conversations
     Call("conversations.threads", "GET", "/threads", tuple[Thread, ...], {
         "search": Title, "deleted": bool, "archived": bool,

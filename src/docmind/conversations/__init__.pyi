@@ -2,20 +2,25 @@ from .answerer import Answerer
 from .carrying import CarriedStates, adopt_states, carried_states, make_state_tables
 from .checking import StateFault, check_states
 from .checkpoints import stored_states
+from .drafts import MOST_SENTENCES, Drafts
 from .examples import Examples
+from .export.draft import draft_markdown
 from .instructions import LONGEST_INSTRUCTIONS
 from .service import Conversations
 
 __all__ = [
     "LONGEST_INSTRUCTIONS",
+    "MOST_SENTENCES",
     "Answerer",
     "CarriedStates",
     "Conversations",
+    "Drafts",
     "Examples",
     "StateFault",
     "adopt_states",
     "carried_states",
     "check_states",
+    "draft_markdown",
     "make_state_tables",
     "stored_states",
 ]

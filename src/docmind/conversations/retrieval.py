@@ -87,14 +87,19 @@ class Retrieval:
         return whole_page(page, named[0]) if page is not None and named is not None else None
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage]:
-        pages = self._catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
-        passages = []
-        for hit in hits:
-            page = pages.get((hit.doc_id, hit.page_no))
-            if page is not None and hit.text:  # deleted after the search, or a page without words
-                start = max(0, page.text.find(hit.text))
-                passages.append(Passage(hit, page, start, min(len(page.text), start + len(hit.text))))
-        return passages
+        return passages_of(self._catalog, hits)
+
+
+def passages_of(catalog: Catalog, hits: Sequence[Hit]) -> list[Passage]:
+    """Return hits with their pages, without those of pages that have no words, or were deleted after the search."""
+    pages = catalog.pages((hit.doc_id, hit.page_no) for hit in hits)
+    passages = []
+    for hit in hits:
+        page = pages.get((hit.doc_id, hit.page_no))
+        if page is not None and hit.text:
+            start = max(0, page.text.find(hit.text))
+            passages.append(Passage(hit, page, start, min(len(page.text), start + len(hit.text))))
+    return passages
 
 
 def whole_page(page: PageRecord, document: str) -> Hit:

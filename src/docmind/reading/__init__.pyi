@@ -8,6 +8,7 @@ from .llama_reader import FileReader
 from .ocr.engine import Ocr, OcrPass, PictureText, telling, turn_of
 from .reader import Reader, Reading
 from .sheets import is_sheet
+from .whole_text import text_of_file
 
 __all__ = [
     "FileReader",
@@ -27,5 +28,6 @@ __all__ = [
     "open_picture",
     "open_query",
     "telling",
+    "text_of_file",
     "turn_of",
 ]

@@ -53,6 +53,13 @@ class Bounds:
         return _("{least} to {most}").format(least=_number(self.least or 0), most=_number(self.most))
 
 
+class _DraftLength(Bounds):
+    """The bounds of a text that is checked, which have sentences of their own."""
+
+    def check(self, value: Any, name: str) -> None:
+        check_draft(value)
+
+
 class _Length(Bounds):
     """The bounds of a question, which have a sentence of their own."""
 
@@ -80,11 +87,15 @@ class DayBounds(Bounds):
 
 LONGEST_QUESTION = 20_000
 """Characters of a question."""
+LONGEST_DRAFT = 100_000
+"""Characters of a text that is checked against the documents."""
 LONGEST_TAG, MOST_TAGS = 60, 64
 """Characters of a tag, and the tags of a document."""
 
 Question = Annotated[str, _Length(most=LONGEST_QUESTION)]
 """The words of a question or a search."""
+Draft = Annotated[str, _DraftLength(1, LONGEST_DRAFT)]
+"""A text whose sentences are checked against the documents, plain or Markdown."""
 Name = Annotated[str, Bounds(1, 1_000)]
 """A name or an id by which something is looked up."""
 Title = Annotated[str, Bounds(most=1_000)]
@@ -133,6 +144,19 @@ def check_question(text: str) -> None:
                 number=number_text(len(text)), most=number_text(LONGEST_QUESTION)
             ),
             hint=_("Ask a shorter one; a long text can be added as a document."),
+        )
+
+
+def check_draft(text: str) -> None:
+    """Raise `ConfigError` where there is no text to check, or it is longer than any door takes."""
+    if not text.strip():
+        raise ConfigError(_("There is no text to check."), hint=_("Give a text of one sentence or more."))
+    if len(text) > LONGEST_DRAFT:
+        raise ConfigError(
+            _("The text has {number} characters; {most} are the most.").format(
+                number=number_text(len(text)), most=number_text(LONGEST_DRAFT)
+            ),
+            hint=_("Check it in parts."),
         )
 
 

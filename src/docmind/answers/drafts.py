@@ -1,0 +1,172 @@
+"""What pages say to the sentences of a text that the user wrote: support, contradiction, or nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from docmind.answers.align import Claim, Leaf, Span
+from docmind.answers.support import Evidence, is_certain, likelihood_of
+from docmind.answers.verify import Passage, clean, denies, pages_of, pieces
+from docmind.embedding import TextEmbedder, name_of
+from docmind.records.drafts import Verdict
+from docmind.records.search import Degraded
+
+_KEPT = 96  # pages prepared for comparison; neighbouring sentences share most of theirs
+_TITLE = 10  # words of a line that may be a heading without a mark
+_FEW = 3  # words of a line that is one whatever its capitals
+_NUMBERED = 0.9  # what a number in its place adds to the weight of a span, up to two of them
+_ALIKE = 0.7  # cosine from which several sentences of a page together support one of a draft
+_FORM = 4  # letters that the forms of a word share
+_TELLING = re.compile(r"\d\D?\d")  # a number of two digits or more; "five" stands on many pages
+_ENDS = re.compile(r"[.!?…:;,][\s\"'”’»)\]*_]*$")
+_LEADS = re.compile(r"[\s>*+•·▪●‣-]")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSentence:
+    """A sentence of a draft, and its place. `is_title` marks a short line that may be a heading without a mark."""
+
+    text: str
+    start: int
+    end: int
+    is_claim: bool
+    is_title: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What pages say to a sentence, and where: each place is a passage's page and a span of its text."""
+
+    verdict: Verdict
+    places: tuple[tuple[Passage, tuple[int, int]], ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+
+
+NO_CLAIM = Finding("no claim")
+"""What is told of a sentence that states nothing."""
+
+
+def sentences_of(draft: str) -> tuple[str, list[DraftSentence]]:
+    """Return a clean draft (plain or Markdown), and its sentences, rows of tables and blocks of code in their order.
+
+    Marks such as `[1]` and a closing list of sources are left out. Headings, questions and greetings are no claims;
+    what a text denies is one.
+    """
+    text = clean(draft)
+    found = []
+    for piece in pieces(text):
+        said = (
+            " ".join(text[piece.start : piece.end].split()) if piece.kind != "code" else text[piece.start : piece.end]
+        )
+        is_denial = piece.kind == "prose" and not said.endswith("?") and denies(said)
+        is_title = piece.kind == "prose" and _is_title(text, piece.start, piece.end)
+        found.append(DraftSentence(said, piece.start, piece.end, piece.is_claim or is_denial, is_title))
+    return text, found
+
+
+def _is_title(text: str, start: int, end: int) -> bool:
+    """Return whether a sentence is a line of its own, with text below, that looks like a heading."""
+    line = text.rfind("\n", 0, start) + 1
+    after = text[end:].lstrip(" \t")
+    said = text[start:end]
+    words = said.split()
+    if line != start or _LEADS.match(said) or not after.startswith("\n") or not after.strip():
+        return False
+    if len(words) > _TITLE or _ENDS.search(said) or any(char.isdigit() for char in said):
+        return False
+    return len(words) <= _FEW or all(word[:1].isupper() for word in words if len(word) > 3)
+
+
+class DraftVerifier:
+    """The check of single sentences against pages. Used by one thread; pages stay for the next ones."""
+
+    def __init__(self, embedder: TextEmbedder) -> None:
+        self._embedder = embedder
+        self._leaves: OrderedDict[str, Leaf] = OrderedDict()
+
+    def find(self, sentence: DraftSentence, passages: Sequence[Passage]) -> Finding:
+        """Return what the whole pages of `passages` say to a sentence."""
+        groups = pages_of(passages)
+        leaves = [self._leaf(group) for group in groups]
+        evidence = _DraftEvidence(self._embedder, leaves)
+        (judged,) = evidence.judge([sentence.text])
+        spans = judged.spans or ([judged.against] if judged.against is not None else [])
+        places = tuple((groups[leaves.index(span.leaf)][0], span.bounds) for span in spans)
+        verdict: Verdict = "supported" if judged.spans else "contradicted" if spans else "not found"
+        if verdict == "not found" and sentence.is_title:
+            verdict = "no claim"
+        return Finding(verdict, places, evidence.degraded)
+
+    def _leaf(self, group: Sequence[Passage]) -> Leaf:
+        """Return the page of these passages, prepared for comparison."""
+        page = group[0].page
+        windows = tuple((one.start, one.end) for one in group)
+        leaf = self._leaves.pop(page.page_id, None)
+        if leaf is None:
+            leaf = Leaf(page, name_of(group[0].hit.document, ""), windows)
+        leaf.windows = windows
+        self._leaves[page.page_id] = leaf
+        while len(self._leaves) > _KEPT:
+            self._leaves.popitem(last=False)
+        return leaf
+
+
+class _DraftEvidence(Evidence):
+    """The evidence for a sentence that a person wrote, who rewords more than a model does, and errs in other places."""
+
+    compared = 5
+
+    def claim(self, text: str) -> Claim:
+        """Return a sentence whose first word has a small letter where the pages write it so: it is no name there."""
+        first = re.match(r"[A-ZÀ-Ý][a-zà-ÿ]+(?= [a-zà-ÿ0-9])", text)
+        if first and any(re.search(rf"\b{first[0].lower()}\b", leaf.record.text) for leaf in self.library.leaves):
+            text = text[0].lower() + text[1:]
+        return Claim(text)
+
+    def spans(self, claim: Claim) -> list[Span]:
+        """Return the spans, and the best sentence of each alone where the others add only forms of its own words.
+
+        They add more where each states a part of the claim: then they stand or fall together.
+        """
+        found = self.library.spans(claim, with_cores=True)
+        wide = {(id(span.leaf), span.core): span for span in found if span.first != span.last}
+        return [
+            span
+            for span in found
+            if span.first != span.last
+            or (wider := wide.get((id(span.leaf), span.core))) is None
+            or _adds_nothing(claim, wider)
+        ]
+
+    def best(self, claim: Claim, spans: Sequence[Span]) -> Span | None:
+        """Return the span that supports a claim best.
+
+        Numbers that all stand in their places make up for words that differ. Words that lie in several sentences of a
+        page do not: each of them may be about something else.
+        """
+        written = [claim.text[figure.start : figure.end] for figure in claim.figures if figure.is_required]
+        more = _NUMBERED * min(2, sum(_TELLING.search(one) is not None for one in written))
+        good = [
+            (span, likelihood_of(span, more))
+            for span in spans
+            if span.first == span.last or span.cosine is None or span.cosine >= _ALIKE
+        ]
+        good = [(span, chance) for span, chance in good if chance >= 0.5 or is_certain(span)]
+        return max(good, key=lambda one: one[1] + one[0].bonus)[0] if good else None
+
+    def outweighs(self, span: Span, against: Span) -> bool:
+        """Return whether a span supports a claim although another contradicts it, which may only be a wider one."""
+        is_within = against.leaf is span.leaf and against.first <= span.first and span.last <= against.last
+        return is_within or super().outweighs(span, against)
+
+
+def _adds_nothing(claim: Claim, span: Span) -> bool:
+    """Return whether each word of a claim that only the other sentences of a span have is a form of one in its core."""
+    units = span.leaf.units
+    core = set(units[span.core].content)
+    others = {word for unit in units[span.first : span.last + 1] for word in unit.content} - core
+    begins = {word[:_FORM] for word in core}
+    return all(word[:_FORM] in begins for word in claim.words if word in others)

@@ -1,0 +1,119 @@
+"""The check of a text that the user wrote: each sentence is searched for, and compared with the pages found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from docmind.documents import Catalog
+from docmind.embedding import TextEmbedder
+from docmind.errors import ConfigError
+from docmind.records.answers import Source
+from docmind.records.drafts import CheckedDraft, CheckedSentence
+from docmind.records.query import Query
+from docmind.records.search import Degraded, Filters
+from docmind.records.values import LONGEST_QUESTION, Draft, check
+from docmind.search import MultimodalSearch
+from docmind.wording import _, number_text
+
+if TYPE_CHECKING:
+    from docmind.answers import DraftSentence, Passage
+
+MOST_SENTENCES = 1_000
+"""Sentences of one text: each is a search of some ten milliseconds, so the longest text takes a minute or two."""
+
+_PAGES = 8  # searched for each sentence
+_NEIGHBOUR = 3  # pages that a sentence has from the one before it, and from the one after it
+
+
+class Drafts:
+    """Checks texts against the documents, without a language model. Thread-safe: a check has all of its own data."""
+
+    def __init__(self, *, catalog: Catalog, embedder: TextEmbedder, search: MultimodalSearch) -> None:
+        self._catalog, self._embedder, self._search = catalog, embedder, search
+
+    def check(
+        self, draft: str, filters: Filters = Filters(), *, progress: Callable[[int, int], None] | None = None
+    ) -> CheckedDraft:
+        """Check every sentence of a text (plain or Markdown) against the documents that `filters` leave.
+
+        Every sentence is there, in its order; what is no claim is not searched for. A sentence is compared with the
+        pages found for it and with the first pages of its neighbours, because a text stays with its sources, and "it"
+        names what the sentence before names.
+
+        `progress` gets the sentences that are done and all of them, after each; what it raises ends the check. Raises
+        `ConfigError` where the text is empty or too long, and what the search raises.
+        """
+        from docmind.answers import NO_CLAIM, DraftVerifier, sentences_of
+
+        check(Draft, draft, "draft")
+        text, sentences = sentences_of(draft)
+        if len(sentences) > MOST_SENTENCES:
+            raise ConfigError(
+                _("The text has {number} sentences; {most} are the most.").format(
+                    number=number_text(len(sentences)), most=number_text(MOST_SENTENCES)
+                ),
+                hint=_("Check it in parts."),
+            )
+        verifier, sources = DraftVerifier(self._embedder), _Sources(self._catalog.epoch())
+        found = _Found(self, sentences, filters)
+        checked: list[CheckedSentence] = []
+        for at, sentence in enumerate(sentences):
+            finding = verifier.find(sentence, found.around(at)) if sentence.is_claim else NO_CLAIM
+            found.degraded.update(dict.fromkeys(finding.degraded))
+            cited = [sources.of(*place) for place in finding.places]
+            first, second = (*cited, None, None)[:2]
+            checked.append(CheckedSentence(sentence.text, sentence.start, sentence.end, finding.verdict, first, second))
+            if progress is not None:
+                progress(at + 1, len(sentences))
+        return CheckedDraft(text, tuple(checked), tuple(found.degraded))
+
+    def search(self, words: str, filters: Filters) -> tuple[list[Passage], tuple[Degraded, ...]]:
+        """Return the passages for the words of a sentence, and what the search went without."""
+        from docmind.conversations.retrieval import passages_of
+
+        query = Query(words[:LONGEST_QUESTION], k=_PAGES, filters=filters, lists=("text",), dedup_key="page_id")
+        result = self._search.search(query)
+        return passages_of(self._catalog, result.hits), result.degraded
+
+
+class _Found:
+    """The passages of each sentence, searched for once; those of sentences that are done are let go."""
+
+    def __init__(self, drafts: Drafts, sentences: Sequence[DraftSentence], filters: Filters) -> None:
+        self._drafts, self._sentences, self._filters = drafts, sentences, filters
+        self._passages: dict[int, list[Passage]] = {}
+        self.degraded: dict[Degraded, None] = {}
+
+    def around(self, at: int) -> list[Passage]:
+        """Return the passages of a sentence, then the first ones of its neighbours."""
+        own = list(self._of(at))
+        for other in (at - 1, at + 1):
+            if 0 <= other < len(self._sentences) and self._sentences[other].is_claim:
+                own += self._of(other)[:_NEIGHBOUR]
+        self._passages.pop(at - 1, None)
+        return own
+
+    def _of(self, at: int) -> list[Passage]:
+        if at not in self._passages:
+            self._passages[at], missing = self._drafts.search(self._sentences[at].text, self._filters)
+            self.degraded.update(dict.fromkeys(missing))
+        return self._passages[at]
+
+
+class _Sources:
+    """The sources of a check: a passage has one number, however many sentences it supports."""
+
+    def __init__(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._sources: dict[tuple[str, tuple[int, int]], Source] = {}
+
+    def of(self, passage: Passage, span: tuple[int, int]) -> Source:
+        """Return the source for a span of a page."""
+        from docmind.answers import quote_source
+
+        key = passage.page.page_id, span
+        if key not in self._sources:
+            source = quote_source(len(self._sources) + 1, passage.hit, passage.page, span, self._epoch)
+            self._sources[key] = source
+        return self._sources[key]
