@@ -93,7 +93,7 @@ class Answerer:
         quotes = self.direct.extractive.extract(search_words, found)
         now = time.perf_counter()
         epoch = self.catalog.epoch()
-        checked = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome)
+        checked = quoted([replace(source, index_epoch=epoch) for source in quotes.sources], quotes.outcome, quotes.lead)
         checked, outcome = lacking(checked, quotes.outcome, intent.lead)
         checked = with_looks(checked, found.looks, self.catalog, epoch)
         facts = self.memories.facts_about(question)

@@ -283,7 +283,7 @@ class Steps:
             return Verified(not_found(found), (), ()), "not found"
         epoch = self._catalog.epoch()
         sources = [replace(source, index_epoch=epoch) for source in extract.sources]
-        return quoted(sources, extract.outcome), extract.outcome
+        return quoted(sources, extract.outcome, extract.lead), extract.outcome
 
 
 def _plain_found(found: SearchResult, recalled: list[str]) -> Found:
