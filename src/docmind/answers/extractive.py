@@ -16,8 +16,12 @@ from typing import Literal
 
 import numpy as np
 
-from docmind.answers.numbers import SMALL
-from docmind.answers.passages import Passage, code_passages, edges, headed_passages, passages
+from docmind.answers.across import is_other_language, nearest_across
+from docmind.answers.kinds import Asked, asked_of, holds, is_clause, is_echo, is_of_another_year, is_statement
+from docmind.answers.passages import Passage, code_passages, edges, headed_passages, is_heading, passages
+from docmind.answers.spelling import spelled
+from docmind.answers.values import met_spans
+from docmind.answers.verify import MAYBE
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
@@ -35,7 +39,7 @@ from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Degraded, Hit, SearchResult
-from docmind.wording import _
+from docmind.wording import _, language_name, ngettext
 
 PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
@@ -48,7 +52,12 @@ KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing to an 
 KEPT_UNSURE = 0.5  # the same where the first quote is not sure to answer
 SAME_PAGE = 0.3  # penalty for each quote already taken from the same page
 CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
-MISFIT = 0.15  # penalty for a quote without a number where the question asks for one
+MISFIT = 0.2  # penalty for a quote without a value of the kind that is asked for
+CLAUSE = 2.0  # preference for the clause of the number that is asked for
+CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
+CLAUSES = 4  # passages of such clauses that count
+LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
+ANOTHER_YEAR = 0.3  # penalty for a quote about other years than the question
 STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added to a deviation of cosines
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
 HEADED = 0.5  # weight of words that only the heading above a quote has
@@ -64,11 +73,6 @@ WEAK = 0.3  # weight of words that say little about what is asked for
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
-_COUNT = re.compile(
-    r"\b(?:how (?:long|much|many|often|far|old|big|large|high|tall)|what (?:percentage|percent|share|number)|"
-    r"quant[oa]s?|cu[áa]nt[oa]s?|(?:what|which) time|(?:a )?(?:que|qu[ée]) horas?)\b",
-    re.IGNORECASE,
-)
 
 
 def _logistic(fitted: tuple[float, np.ndarray], evidence: np.ndarray) -> float:
@@ -80,23 +84,26 @@ def _set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_COUNTED = SMALL | _set(
-    "noon midnight meio mediodia medianoche once twice daily weekly monthly yearly every half double quarter dozen"
-)
-
 # Words of a question that no page needs, and words that are only worth WEAK of others.
 _ASKING = _set(
     """i my me mine we our us you your he him his she her am been had may can could should would must shall any some
     please tell s t d ll re ve meu minha meus minhas eu posso pode podem devo deve preciso quem qual quais onde aonde
     quando quanto quanta quantos quantas como porque ha houve mi mis yo puedo puede debo debe necesito quien quienes
-    cual cuales donde adonde cuando cuanto cuanta cuantos cuantas hay hubo"""
+    cual cuales donde adonde cuando cuanto cuanta cuantos cuantas hay hubo
+    wer wen wem wessen wann wo wohin wie viel viele lange welche welcher welches welchen welchem ist sind war hat haben
+    ich du er sie es wir ihr man mein meine meinen unser unsere kann darf muss soll wird werden der die das den dem des
+    ein eine einen einem einer im in am zum zur von fur mit und oder nicht was
+    qui quand ou combien comment pourquoi quel quelle quels quelles est sont etait qu que je tu il elle on nous vous ils
+    elles mon ma mes notre nos puis peut dois doit faut le la les l un une des du de d au aux et pour dans par avec ce
+    cette t"""
 )
 _LIGHT = _set(
     """keep get got have made make need happen happens happened put give gave given go goes went gone take takes took
     taken use used long name number mean means come comes came want find know say says said work works start starts
     began begin begins turn turned run runs ran set done left cost costs called tem ter tinha faz fez fica acontece
     aconteceu vai vao leva levou custa custou custam chama significa tiene tener tuvo hace hizo pasa paso cuesta costo
-    cuestan lleva llama va van about diz dizem dice dicen sobre acerca"""
+    cuestan lleva llama va van about diz dizem dice dicen sobre acerca kostet kosten zahlt macht gibt geht heisst steht
+    sagt coute coutent fait dit passe"""
 )
 
 _KIND_OF_FILE = _set(
@@ -121,14 +128,16 @@ _FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 class Extract:
     """Sources in citation order, and the probability that the documents answer the question.
 
-    `degraded` says what was missing, beside what the search has said. `earlier` has what earlier versions of the first
-    source's document say in its place; their sources are numbered after the others.
+    `degraded` says what was missing, beside what the search has said. `languages` are those of the pages where these
+    were found across languages. `earlier` has what earlier versions of the first source's document say in its place;
+    their sources are numbered after the others.
     """
 
     sources: tuple[Source, ...]
     confidence: float
     outcome: Outcome = "not found"
     degraded: tuple[Degraded, ...] = ()
+    languages: tuple[str, ...] = ()
     earlier: tuple[Earlier, ...] = ()
 
     def as_of(self, epoch: int) -> Extract:
@@ -137,6 +146,16 @@ class Extract:
             self,
             sources=tuple(replace(source, index_epoch=epoch) for source in self.sources),
             earlier=tuple(replace(one, source=replace(one.source, index_epoch=epoch)) for one in self.earlier),
+        )
+
+    @property
+    def lead(self) -> str:
+        """The words before passages that may answer."""
+        if not self.languages:
+            return MAYBE
+        named = ", ".join(map(language_name, self.languages))
+        return ngettext("On a page in {language}:", "On pages in {language}:", len(self.languages)).format(
+            language=named
         )
 
 
@@ -170,6 +189,10 @@ class _Unit:
     meets: np.ndarray  # (terms,) how far each word of the question stands in it
     coverage: float = 0.0
 
+    def own(self, page: _Page) -> str:
+        """Return the words of the passage without those above it."""
+        return page.text[self.passage.start : self.passage.end]
+
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
@@ -182,7 +205,8 @@ class Ranked:
     is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); and by
     how many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`.
     `cosines` tells whether they are those of a model of English or of many languages, `is_fitting` whether the first
-    passage has every name that the question has, and a number where it asks for one.
+    passage has every name and value that the question has, and a value of the kind that it asks for. `clauses` is how
+    many documents have a clause of the number that is asked for.
     """
 
     quotes: tuple[tuple[_Page, _Unit], ...]
@@ -190,14 +214,17 @@ class Ranked:
     evidence: np.ndarray
     cosines: Literal["none", "english", "many"]
     is_fitting: bool
+    clauses: int = 0
     degraded: tuple[Degraded, ...] = ()
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
-        return _logistic(_FOUND[self.cosines], self.evidence)
+        return CLAUSE_FOUND if self.clauses else _logistic(_FOUND[self.cosines], self.evidence)
 
     def first_confidence(self) -> float:
-        """Return the probability that the first passage does."""
+        """Return the probability that the first passage does; of clauses of several documents any may be meant."""
+        if self.clauses:
+            return CLAUSE_FOUND if self.clauses == 1 else 1 - CLAUSE_FOUND
         return _logistic(_FIRST[self.cosines], self.evidence)
 
     def sources(self, kept_from: float = KEPT_FROM) -> tuple[Source, ...]:
@@ -263,12 +290,15 @@ class Extractive:
 
     def _extract(self, question: str, found: SearchResult, besides: Collection[str]) -> Extract:
         ranked = self.rank(question, found, besides)
-        if ranked is None:
-            return Extract((), 0.0)
-        confidence = ranked.confidence()
-        if confidence < self._settings.threshold:
-            return Extract((), confidence, degraded=ranked.degraded)
+        confidence = ranked.confidence() if ranked is not None else 0.0
+        if ranked is None or confidence < self._settings.threshold:
+            across = self._across(question, found, confidence)
+            return across or Extract((), confidence, degraded=ranked.degraded if ranked is not None else ())
         is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
+        if not is_sure and is_other_language(question, ranked.quotes[0][0].hit.language):
+            across = self._across(question, found, confidence)  # words that both languages have say little
+            if across is not None:
+                return across
         sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
         return Extract(sources, confidence, "answer" if is_sure else "maybe", ranked.degraded)
 
@@ -303,23 +333,29 @@ class Extractive:
         `candidates` is how many passages are embedded at most.
         """
         pages = self._pages(found.ranked_by_words[:PAGES])
-        asked = asked_part(question)
+        question = spelled(question, (page.text for page in pages), self._embedder)
+        asked, target = asked_part(question), asked_of(_asking(question))
         terms = asked_words(asked)
         units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
-        units = [unit for unit in units if not _repeats(pages[unit.page], unit, terms)]
+        units = [unit for unit in units if not is_echo(target, unit.own(pages[unit.page]))]
+        clauses: list[_Unit] = []
+        if target.clause:
+            clauses = _of_clause(target.clause, pages, units) or self._looked_up(target.clause, pages, units, terms)
         if not units:
             return None
         weights = _weights(units, terms)
         weights /= float(weights.sum()) or 1.0
         for unit in units:
             unit.coverage = float(unit.meets @ weights)
-        chosen = _choose([unit for unit in units if unit.text not in besides] or units, pages, candidates)
+        new = [unit for unit in units if unit.text not in besides and unit not in clauses]
+        chosen = clauses + _choose(new or units, pages, candidates)
         nearest = found.nearest_cosine
         vectors, degraded = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], nearest)
         if degraded:
             nearest = None
         cosines = vectors[1:] @ vectors[0]
-        best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], self._settings.quotes)
+        fitting = [_fits(target, unit, pages[unit.page]) for unit in chosen]
+        best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
         lead = chosen[best[0]]
         page = pages[lead.page]
         context = f"{page.label} {page.title} {lead.heading} {lead.text}"
@@ -341,9 +377,55 @@ class Extractive:
                 np.float64,
             ),
             cosines="none" if nearest is None else self._cosines,
-            is_fitting=names_are_met(asked, context) and fits(asked, lead.text),
+            is_fitting=(lead in clauses or names_are_met(asked, context)) and fitting[best[0]] <= 0,
+            clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )
+
+    def _across(self, question: str, found: SearchResult, confidence: float) -> Extract | None:
+        """Return the best passages of the closest pages in other languages; None where none may answer."""
+        if found.nearest_cosine is None or self._cosines != "many":
+            return None
+        pages = self._pages(found.ranked_by_words[:PAGES])
+        if not any(is_other_language(question, page.hit.language) for page in pages):
+            return None
+        passages = [
+            (page, one)
+            for page in pages
+            for _unused, one in page.passages
+            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and not one.is_aside
+        ]
+        texts = [one.text(page.text) for page, one in passages]
+        near = [passages[at] for at in nearest_across(question, texts, self._embedder, self._read)]
+        if not near or not is_other_language(question, near[0][0].hit.language):
+            return None  # what the question's own language has is nearer, and was not found to answer
+        near = [(page, one) for page, one in near if is_other_language(question, page.hit.language)]
+        languages = tuple(dict.fromkeys(page.hit.language for page, _unused in near))
+        sources = tuple(
+            source_of(n, page.record, page.hit.document, one, page.words) for n, (page, one) in enumerate(near, 1)
+        )
+        return Extract(sources, confidence, "maybe", languages=languages)
+
+    def _looked_up(self, number: str, pages: list[_Page], units: list[_Unit], terms: list[str]) -> list[_Unit]:
+        """Return passages of the clause on further pages of the first documents; add these to `pages` and `units`."""
+        known = {(page.hit.doc_id, page.hit.page_no) for page in pages}
+        firsts = {page.hit.doc_id: page.hit for page in reversed(pages)}
+        hits: list[Hit] = []
+        for doc_id in list(dict.fromkeys(page.hit.doc_id for page in pages))[:LOOKED_UP]:
+            for page_no in range(1, LOOKED_THROUGH + 1):
+                record = self._catalog.pages([(doc_id, page_no)]).get((doc_id, page_no))
+                if record is None:
+                    break
+                if (doc_id, page_no) not in known and any(is_clause(number, line) for line in record.text.splitlines()):
+                    place = replace(firsts[doc_id], page_no=page_no, page_id=record.page_id, node_id=record.page_id)
+                    hits.append(replace(place, text=record.text, score=0.0))
+                    if len(hits) >= PAGES:
+                        break
+        begin = len(pages)
+        pages += self._pages(hits)
+        more = [unit for at, page in enumerate(pages[begin:], begin) for unit in _units_of(at, page, terms)]
+        units += more
+        return _of_clause(number, pages, more)
 
     def _vectors(self, texts: list[str], nearest_cosine: float | None) -> tuple[np.ndarray, tuple[Degraded, ...]]:
         """Return unit vectors; zeros where the search had to do without the text model, or where it fails now."""
@@ -429,11 +511,15 @@ def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed:
 
 
 def asked_part(question: str) -> str:
+    """Return the sentences that ask, without the measures of `how long` and the like."""
+    return _MEASURE.sub("how", _asking(question))
+
+
+def _asking(question: str) -> str:
     """Return the sentences that ask, if any: others ("if it does not apply, say so") are not evidence."""
     bounds = pairwise((0, *sentence_ends(question, typed=True), len(question)))
     asking = [s for start, end in bounds if (s := question[start:end]).rstrip().endswith("?")]
-    asked = " ".join(s.strip() for s in asking) or question
-    return _MEASURE.sub("how", asked)
+    return " ".join(s.strip() for s in asking) or question
 
 
 def asked_words(asked: str) -> list[str]:
@@ -444,7 +530,7 @@ def asked_words(asked: str) -> list[str]:
 
 def names(asked: str) -> set[str]:
     """Return words that name something: a capital inside the question, or a digit."""
-    return {word for token in _name_tokens(asked) for word in words(token)}
+    return {word for _unused, token in _placed_names(asked) for word in words(token)}
 
 
 def names_are_met(asked: str, text: str) -> bool:
@@ -457,7 +543,9 @@ def names_are_met(asked: str, text: str) -> bool:
         numbers = [run for run in runs if run[0].isdigit()]
         return not whole or _is_met(whole, held, starts) or (bool(numbers) and held.issuperset(numbers))
 
-    return all(map(is_met, _name_tokens(asked)))
+    unmet = [(at, token) for at, token in _placed_names(asked) if not is_met(token)]
+    spans = met_spans(asked, text) if any(any(map(str.isdigit, token)) for _unused, token in unmet) else []
+    return all(any(start <= at < end for start, end in spans) for at, _unused in unmet)
 
 
 def is_named(topic: str, name: str) -> bool:
@@ -468,15 +556,27 @@ def is_named(topic: str, name: str) -> bool:
     return bool(asked) and all(_is_met(word, held, starts) for word in asked)
 
 
-def fits(asked: str, text: str) -> bool:
-    """Return whether a text has a number where the question asks for one."""
-    return not _COUNT.search(asked) or any(c.isdigit() for c in text) or not _COUNTED.isdisjoint(words(text))
+def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
+    """Return the penalty of a passage that cannot be the answer for what it is, 0 for one that can.
+
+    It is negative for the clause of the number that is asked for.
+    """
+    if target.clause:
+        is_named = is_clause(target.clause, unit.own(page)) or is_clause(target.clause, unit.heading)
+        return -CLAUSE if is_named else MISFIT
+    own, around = unit.own(page), f"{page.label} {page.title} {unit.heading}"
+    if is_of_another_year(target, unit.text, around):
+        return ANOTHER_YEAR
+    is_title = not unit.passage.is_row and all(map(is_heading, own.splitlines()))
+    if is_title or unit.passage.is_aside or not is_statement(own) or not holds(target, unit.text, heading=unit.heading):
+        return MISFIT
+    return 0.0
 
 
-def _name_tokens(asked: str) -> list[str]:
-    """Return tokens with a capital that begin no sentence, or with a digit; the pronoun `I` is no name."""
+def _placed_names(asked: str) -> list[tuple[int, str]]:
+    """Return tokens with a capital that begin no sentence, or with a digit, each with its place; `I` is no name."""
     found = [(match.start(), match.group()) for match in re.finditer(r"\w+", asked)]
-    return [word for at, word in found[1:] if any(c.isdigit() for c in word) or _is_capitalised(asked, at, word)]
+    return [(at, word) for at, word in found[1:] if any(map(str.isdigit, word)) or _is_capitalised(asked, at, word)]
 
 
 def _is_capitalised(asked: str, at: int, word: str) -> bool:
@@ -498,12 +598,10 @@ def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
     return found
 
 
-def _repeats(page: _Page, unit: _Unit, terms: list[str]) -> bool:
-    """Return whether a passage has no word that the question lacks."""
-    asked = set(terms)
-    starts = {prefix(word) for word in asked} - {None}
-    own = words(page.text[unit.passage.start : unit.passage.end])
-    return all(word in asked or prefix(word) in starts for word in own)
+def _of_clause(number: str, pages: Sequence[_Page], units: Sequence[_Unit]) -> list[_Unit]:
+    """Return the passages that begin with the number of a clause, else the first ones below a heading that does."""
+    begun = [unit for unit in units if is_clause(number, unit.own(pages[unit.page]))]
+    return (begun or [unit for unit in units if is_clause(number, unit.heading)])[:CLAUSES]
 
 
 def _meets(text: str, terms: list[str]) -> np.ndarray:
@@ -542,19 +640,26 @@ def _choose(found: list[_Unit], pages: Sequence[_Page], most: int) -> list[_Unit
 
 
 def _rank(
-    asked: str, chosen: list[_Unit], pages: Sequence[_Page], cosines: np.ndarray, vectors: np.ndarray, quotes: int
+    asked: str,
+    chosen: list[_Unit],
+    pages: Sequence[_Page],
+    cosines: np.ndarray,
+    vectors: np.ndarray,
+    fitting: Sequence[float],
+    quotes: int,
 ) -> tuple[list[int], tuple[float, ...]]:
     """Return the best passages, by maximal marginal relevance: each is good and unlike the ones before it.
 
     Those of one document follow each other; the best one is the first. The second result are their scores as shares of
-    the best one's. A passage that begins or ends in mid-sentence is the first or none.
+    the best one's. A passage that begins or ends in mid-sentence is the first or none. `fitting` has the penalties of
+    passages that cannot be the answer.
     """
     scores = np.array([page.hit.score for page in pages])
     spread = float(scores.max() - scores.min()) or 1.0
     of_page = (scores - scores.min()) / spread
     worth = np.array([COVERAGE * u.coverage + PAGE * of_page[u.page] for u in chosen]) + COSINE * cosines
     worth -= CUT_OFF * np.array([not u.passage.is_whole for u in chosen])
-    worth -= MISFIT * np.array([not fits(asked, u.text) for u in chosen])
+    worth -= np.array(fitting)
     likeness = DIVERSITY * vectors @ vectors.T
     page_of = np.array([unit.page for unit in chosen])
     says = [" ".join(unit.text.split()).casefold() for unit in chosen]

@@ -1,8 +1,8 @@
 """The numbers of a text as values that can be compared, however they are written.
 
 `1,234.5` and `1.234,5`, `$3.2 billion` and `3,200 million`, `twelve` and `12`, `20%` and `twenty percent`, `(1,234)`,
-`5º`, `March` and the 03 of `15/03/2022`: in English, Portuguese and Spanish. Numbers in words, such as `twenty-one`,
-`cento e vinte` and `doscientos mil`, are read from lower case without accents.
+`5º`, `March` and the 03 of `15/03/2022`: in English, Portuguese and Spanish, months in German and French too. Numbers
+in words, such as `twenty-one`, `cento e vinte` and `doscientos mil`, are read from lower case without accents.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ ORDINALS = _table(_ORDINALS)
 _MONTHS = """january:1 february:2 march:3 april:4 may:5 june:6 july:7 august:8 september:9 october:10 november:11
 december:12 jan:1 feb:2 mar:3 apr:4 jun:6 jul:7 aug:8 sep:9 sept:9 oct:10 nov:11 dec:12
 janeiro:1 fevereiro:2 marco:3 abril:4 maio:5 junho:6 julho:7 agosto:8 setembro:9 outubro:10 novembro:11 dezembro:12
-enero:1 febrero:2 marzo:3 mayo:5 junio:6 julio:7 septiembre:9 setiembre:9 octubre:10 noviembre:11 diciembre:12"""
+enero:1 febrero:2 marzo:3 mayo:5 junio:6 julio:7 septiembre:9 setiembre:9 octubre:10 noviembre:11 diciembre:12
+januar:1 februar:2 marz:3 mai:5 juni:6 juli:7 oktober:10 dezember:12
+janvier:1 fevrier:2 mars:3 avril:4 juin:6 juillet:7 aout:8 septembre:9 octobre:10 novembre:11 decembre:12"""
 MONTHS = _table(_MONTHS)
 
 
@@ -213,8 +215,8 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
     is_dated = bool(_DATED_BEFORE.search(head) or _DATED_AFTER.match(tail))
     sign = _BEFORE.search(head)
     unit = _SIGNS[sign[1]] if sign else ""
-    readings, decimals = _readings(written, language)
-    if readings is None:  # a date, a section number, a list: each part separately
+    found, decimals = readings_of_number(written, language)
+    if found is None:  # a date, a section number, a list: each part separately
         at = start
         for part in re.split(r"\D", written):
             yield Figure(at, at + len(part), _exactly(part), step=1.0, is_year=_is_year(part), is_dated=True)
@@ -230,9 +232,9 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
     elif (after := _AFTER.match(lowered, scaled_to)) and after[1] in _UNIT_OF:
         unit = unit or _UNIT_OF[after[1]]
     if scale != 1.0:
-        readings = {round(v * scale, 6) if isinstance(v, float) else v for v in readings}
+        found = {round(v * scale, 6) if isinstance(v, float) else v for v in found}
     if head[-2:].upper() == "FY" and len(written) == 2:
-        readings = readings | {2000.0 + float(written)}
+        found = found | {2000.0 + float(written)}
     opened = _OPEN.search(head) and _CLOSE.match(tail)
     is_minus = bool(_MINUS.search(head))
     hedged = bool(_HEDGE.search(lowered[max(0, start - 24) : start]))
@@ -240,11 +242,11 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
     yield Figure(
         start,
         scaled_to,
-        frozenset(readings),
+        frozenset(found),
         unit,
         step=scale * 10.0 ** (_zeros(written) if hedged and not decimals else -decimals),
         is_scaled=scale != 1.0,
-        may_round=(scale > 1.0 or hedged) and several and len(readings) == 1,
+        may_round=(scale > 1.0 or hedged) and several and len(found) == 1,
         is_negative=is_minus or bool(opened),
         is_minus=is_minus,
         is_year=_is_year(written) and not unit and scale == 1.0,
@@ -262,7 +264,7 @@ def _is_year(written: str) -> bool:
     return len(written) == 4 and written.isdecimal() and 1900 <= int(written) <= 2100
 
 
-def _readings(written: str, language: str) -> tuple[set[Value] | None, int]:
+def readings_of_number(written: str, language: str) -> tuple[set[Value] | None, int]:
     """Return possible values and the digits after the decimal mark; None where it is not a single number."""
     marks = _SEPARATOR.findall(written)
     digits = _SEPARATOR.sub("", written)
@@ -322,7 +324,7 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
 
 
 def _reads_as_month(text: str, lowered: str, word: str, start: int, end: int) -> bool:
-    if len(word) > 3 and word not in ("march", "marco", "abril"):
+    if len(word) > 3 and word not in ("march", "marco", "abril", "mars"):
         return True
     near = lowered[max(0, start - 8) : start] + " " + lowered[end : end + 9]
     return any(char.isdigit() for char in near) and (text[start].isupper() or " de " in near)

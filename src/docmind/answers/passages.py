@@ -104,13 +104,15 @@ _KNOWN: dict[PageKind, Kind] = {
     "note": "prose",
 }
 """How blocks are quoted whose kind the file says; a paragraph may be a title or a fragment for all that."""
+_ASIDE = frozenset({"header", "footer", "footnote", "caption"})
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """What can be quoted: its own span, and the span that it needs to be understood, if that is elsewhere.
 
-    `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header.
+    `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header,
+    `is_aside` that the file calls it a footnote, caption, header or footer.
     """
 
     start: int
@@ -118,6 +120,7 @@ class Passage:
     lead: Span | None = None
     is_whole: bool = True
     is_row: bool = False
+    is_aside: bool = False
 
     def text(self, page: str) -> str:
         """Return the quote; an ellipsis on a line of its own stands for what is left out."""
@@ -198,7 +201,8 @@ def headed_passages(
             and not is_first_row
             and said.count("(") <= said.count(")")
         )
-        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, unit.kind == "row")))
+        is_aside = unit.known is not None and unit.known.kind in _ASIDE
+        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, unit.kind == "row", is_aside)))
     return found
 
 

@@ -24,10 +24,11 @@ from docmind.documents import PageRecord, Words
 from docmind.embedding import TextEmbedder, name_of, sentence_ends
 from docmind.records.answers import Outcome, Sentence, Source, SourceKind
 from docmind.records.search import Degraded, Hit, PageHit
+from docmind.wording import N_
 
 Kind = Literal["prose", "row", "head", "code"]
 
-MAYBE = "These passages may answer it:"
+MAYBE = N_("These passages may answer it:")
 
 _N = r"[1-9]\d{0,3}"
 _MARK = re.compile(

@@ -8,6 +8,7 @@ from .base import (
     TokenEmbedder,
     close_text_model,
     is_multilingual,
+    of_many_languages,
     token_embedder,
 )
 from .bm25 import PREFIX, STOP_WORDS, fold, page_terms, prefix, query_terms, reads_as_english, words
@@ -64,6 +65,7 @@ __all__ = [
     "name_of",
     "node_id_of",
     "nodes_of_page",
+    "of_many_languages",
     "open_cross_encoder",
     "open_image_model",
     "open_late_model",

@@ -139,6 +139,23 @@ def is_multilingual(embedder: TextEmbedder) -> bool:
 
 
 @runtime_checkable
+class JoinedEmbedder(MultilingualEmbedder, Protocol):
+    """A text model of which a part of each vector is that of a model of many languages."""
+
+    def of_many_languages(self, vectors: np.ndarray) -> np.ndarray:
+        """Return that part of vectors `(n, dim)`."""
+        ...
+
+
+def of_many_languages(embedder: TextEmbedder, vectors: np.ndarray) -> np.ndarray | None:
+    """Return unit vectors of the multilingual model alone; None where no model in use knows many languages."""
+    if not is_multilingual(embedder):
+        return None
+    part = embedder.of_many_languages(vectors) if isinstance(embedder, JoinedEmbedder) else vectors
+    return part / np.maximum(np.linalg.norm(part, axis=-1, keepdims=True), 1e-9)
+
+
+@runtime_checkable
 class LimitedEmbedder(TextEmbedder, Protocol):
     """A text model that says how many tokens of a text it takes at once; one that says nothing takes 256 or more."""
 

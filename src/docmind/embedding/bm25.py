@@ -33,8 +33,11 @@ _PT = """a ao aos as com como da das de do dos e em foi mais na nao nas no nos o
 qual quando que quem sao se ser seu sua um uma"""
 _ES = """al como con cual cuales cuando cuantos de del el en es fue la las lo los mas no o para por que quien
 quienes se ser son su sus un una y"""
+# Used only to detect that a question is not English.
 _OTHERS = """au aux dans der die das des du est et le les quel quelle qui sur une wie und ist ein eine welche
-il gli che chi della nel sono quale"""  # used only to detect that a question is not English
+il gli che chi della nel sono quale wer wen wem wessen wann wo wohin darf durfen nicht man muss mussen im den dem mit
+von zu fur bei kann konnen viel viele hat haben gibt wird werden sind nach welcher welches welchem kostet combien
+quand ou sont pas pour dans ne quels quelles il elle peut doit cette ce l d qu avec faut"""
 STOP_WORDS = frozenset((_EN + " " + _PT + " " + _ES).split())
 _ENGLISH = frozenset(_EN.split())
 _FOREIGN = frozenset((_PT + " " + _ES + " " + _OTHERS).split())

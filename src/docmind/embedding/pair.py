@@ -59,6 +59,10 @@ class Pair:
         self._first.warm()
         self._second.warm()
 
+    def of_many_languages(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the second model's part of vectors `(n, dim)`."""
+        return vectors[..., self._first.dim :]
+
     @property
     def token_fingerprint(self) -> str:
         """That of the second model, with the pair's: token vectors are stored beside the vectors of the pair."""

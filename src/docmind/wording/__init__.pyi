@@ -1,4 +1,5 @@
 from .catalogues import LANGUAGES, N_, _, language, ngettext, speak, system_language
+from .languages import language_codes, language_name
 from .numbers import date, day_and_month, month_and_year, number_text
 
 __all__ = [
@@ -8,6 +9,8 @@ __all__ = [
     "date",
     "day_and_month",
     "language",
+    "language_codes",
+    "language_name",
     "month_and_year",
     "ngettext",
     "number_text",

@@ -10,7 +10,7 @@ import base64
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from docmind.wording import N_, _, date, ngettext, number_text
+from docmind.wording import N_, _, date, language_codes, language_name, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.documents import Column
@@ -22,13 +22,8 @@ def data_url(jpeg: bytes) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 
-_LANGUAGES = {
-    "ca": N_("Catalan"), "cs": N_("Czech"), "da": N_("Danish"), "de": N_("German"), "el": N_("Greek"),
-    "en": N_("English"), "es": N_("Spanish"), "fi": N_("Finnish"), "fr": N_("French"), "gl": N_("Galician"),
-    "hu": N_("Hungarian"), "it": N_("Italian"), "ja": N_("Japanese"), "ko": N_("Korean"), "la": N_("Latin"),
-    "nl": N_("Dutch"), "no": N_("Norwegian"), "pl": N_("Polish"), "pt": N_("Portuguese"), "ro": N_("Romanian"),
-    "ru": N_("Russian"), "sv": N_("Swedish"), "tr": N_("Turkish"), "uk": N_("Ukrainian"), "zh": N_("Chinese"),
-}  # fmt: skip
+language, languages = language_name, language_codes
+
 _KINDS = {
     "docx": "Word",
     "xlsx": "Excel",
@@ -39,16 +34,6 @@ _KINDS = {
     "code": N_("Code"),
     "jpeg": "JPEG",
 }
-
-
-def language(code: str) -> str:
-    """Return the name of a language by its ISO 639-1 code, or the code itself."""
-    return _(_LANGUAGES[code]) if code in _LANGUAGES else code.upper()
-
-
-def languages() -> tuple[str, ...]:
-    """Return the ISO 639-1 codes that have a name here."""
-    return tuple(_LANGUAGES)
 
 
 def kind(name: str) -> str:

@@ -138,7 +138,6 @@ def _act(docmind: DocMind, thread_id: str, turn: Turn, menu: str) -> None:
 
 
 _MAYBE, _FIRST = 2, 1  # sources that are open under quotes that may answer, and under an answer
-_MAY_ANSWER = N_("These passages may answer it:")
 _NAMED = 3  # documents that are named
 _COMPLETED_SOON = N_("Its model is being started; this answer is completed as soon as it is there.")
 _CUT_OFF = N_("This question was cut off before it was answered.")
@@ -205,7 +204,7 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace)
     for fact in answer.told:
         st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
     if answer.outcome == "maybe" and quotes:
-        _draw_passages(answer, quotes, answer.answer.partition("\n\n")[0] if answer.needs else _(_MAY_ANSWER))
+        _draw_passages(answer, quotes, _(answer.answer.partition("\n\n")[0]))
     elif answer.found or answer.model:
         st.markdown(answer_markdown(answer))
         shown = [source for source in quotes if source not in answer.further]
