@@ -12,12 +12,12 @@ from typing import Literal
 
 from docmind.embedding import fold
 
-IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum"]
+IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum", "table"]
 Language = Literal["en", "pt", "es"]
 
 LONGEST = 300  # characters
 
-_DIRECT = frozenset({"remember", "greeting", "documents", "summary"})
+_DIRECT = frozenset({"remember", "greeting", "documents", "summary", "table"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Intent:
 
     `topic` is what a list of documents is to be about, empty for all, or what is to be summarized; `doc_ids` are the
     documents that were found to be meant by that; `facts` are what it asks to remember; `language` is that of the rule
-    that recognised it.
+    that recognised it. "table" is not recognised by a rule: a query over tables answers the question.
     """
 
     kind: IntentKind = "passages"

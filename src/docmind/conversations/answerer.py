@@ -63,9 +63,9 @@ class Answerer:
         return Verifier(self._embedder)
 
     def drop(self) -> None:
-        """Drop what is kept in memory of passages, because a document is erased."""
+        """Drop what is kept in memory of documents, because one is erased."""
         if "direct" in self.__dict__:  # it was used
-            self.direct.extractive.drop()
+            self.direct.drop()
 
     def ask(self, query: Query) -> Answer:
         """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
@@ -73,7 +73,7 @@ class Answerer:
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
         its look. A request to remember something searches nothing: the facts are stored, and are in `told`; nor does a
         greeting. A question for documents lists them, each with its strongest passage, and a summary of documents has
-        their central sentences.
+        their central sentences. A question over tables is answered by a query, which is in `computed`.
 
         Raises `ConfigError` where the question is empty or too long, and what the search raises.
         """

@@ -1,7 +1,7 @@
 """Answers that need neither a language model nor passages ranked for the question.
 
 A request to remember is stored, a greeting returned, documents are listed with their strongest passage, or
-summarized by their central sentences.
+summarized by their central sentences; a query over tables answers what is asked of rows.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, name_of
 from docmind.memory import Memories
-from docmind.records.answers import NOTED, Answer, Outcome, Sentence, Source
+from docmind.records.answers import NOTED, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
 from docmind.rich_text import clip, one_line
 from docmind.search import MultimodalSearch
+from docmind.tables import TableAnswers
 
 LISTED = 12  # documents of a list
 SUMMARIZED = 3  # documents of a summary
@@ -124,6 +125,7 @@ class Reply:
     checked: Verified
     outcome: Outcome
     told: tuple[str, ...] = ()
+    computed: Computed | None = None
 
     def answer(self, question: str, total_ms: float, degraded: tuple[Degraded, ...] = ()) -> Answer:
         """Return the answer to a question that took `total_ms`; `degraded` comes before its own."""
@@ -137,6 +139,7 @@ class Reply:
             sentences=self.checked.sentences,
             outcome=self.outcome,
             told=self.told,
+            computed=self.computed,
         )
 
 
@@ -163,14 +166,23 @@ class DirectAnswers:
         )
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)
+        self._tables = TableAnswers(catalog)
+
+    def drop(self) -> None:
+        """Drop what is kept in memory of passages and tables, because a document is erased."""
+        self.extractive.drop()
+        self._tables.drop()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.
 
-        A summary asks for passages where no document is meant by what is to be summarized; where more than three are,
-        their list is asked for.
+        A query over tables answers a question of which every word stands for something there, before passages are
+        searched. A summary asks for passages where no document is meant by what is to be summarized; where more than
+        three are, their list is asked for.
         """
         intent = recognise(question, self._memories.requested(question))
+        if intent.kind in ("passages", "sum") and self._tables.answer(question, scope.filters) is not None:
+            return Intent("table", intent.language, topic=question)
         if intent.kind != "summary":
             return intent
         meant = self._meant(self._memories.expand(intent.topic, thread_id=scope.thread_id), scope)
@@ -197,7 +209,19 @@ class DirectAnswers:
             return self._about(intent, scope) if intent.topic else self._all(intent.language, scope)
         if intent.kind == "summary":
             return self._summary(intent)
+        if intent.kind == "table":
+            return self._computed(intent, scope)
         raise ValueError(f"{intent.kind!r} is answered with passages.")
+
+    def _computed(self, intent: Intent, scope: Scope) -> Reply:
+        """Answer by a query over tables; nothing is found where they were erased since it was recognised."""
+        found = self._tables.answer(intent.topic, scope.filters)
+        if found is None:
+            return Reply(Verified("", (), ()), "not found")
+        recalled = self._memories.facts_about(intent.topic, thread_id=scope.thread_id)
+        told = tuple(memory.text for memory in recalled.memories)
+        checked = replace(found.checked, degraded=(*found.checked.degraded, *recalled.degraded))
+        return Reply(checked, found.outcome, told, found.computed)
 
     def _greeted(self, language: Language) -> str:
         some, none = _GREETED[language]

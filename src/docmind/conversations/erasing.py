@@ -71,7 +71,13 @@ class _Erasing:
             for part in answer["degraded"]
         ]
         changed = {"answer": text, "sources": sources, "sentences": sentences, "degraded": degraded}
-        return {**answer, **changed, **({"nearest": nearest} if "nearest" in answer else {})}
+        if "nearest" in answer:
+            changed["nearest"] = nearest
+        kept = {**answer, **changed}
+        if (computed := answer.get("computed")) and self.doc_id in computed["doc_ids"]:
+            del kept["computed"]  # its rows are the document's text, and its query names values of it
+            self.erased += 1
+        return kept
 
     def _sentences(self, answer: dict[str, Any], cited: set[int]) -> tuple[str, list[dict[str, Any]]]:
         """Return the answer's text and its sentences, with those of the document replaced and all spans moved."""

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
 from docmind.answers import PASSAGES, Intent, IntentKind, Language
-from docmind.records.answers import Answer, Sentence, Source
+from docmind.records.answers import Answer, Computed, Sentence, Source
 from docmind.records.conversations import WebResult
 from docmind.records.documents import ArtifactRef, Box
 from docmind.records.query import Mode, Query, fields_for
@@ -196,6 +196,7 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "outcome": answer.outcome,
         "told": list(answer.told),
         "needs": answer.needs,
+        **({"computed": _plain_computed(answer.computed)} if answer.computed is not None else {}),
         "model": answer.model,
         "model_place": answer.model_place,
         "sources": [_listed(_kept(source)) for source in answer.sources],
@@ -231,7 +232,19 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
         outcome=plain.get("outcome", "answer"),
         told=tuple(plain.get("told", ())),
         needs=plain.get("needs", ""),
+        computed=_computed_of(plain.get("computed")),
     )
+
+
+def _plain_computed(computed: Computed) -> dict[str, Any]:
+    return {**_listed(asdict(computed)), "rows": [list(row) for row in computed.rows]}
+
+
+def _computed_of(plain: Mapping[str, Any] | None) -> Computed | None:
+    if not plain:
+        return None
+    columns, rows = tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"])
+    return Computed(plain["query"], columns, rows, plain["rows_total"], tuple(plain["doc_ids"]))
 
 
 def nearest_of(plain: Mapping[str, Any]) -> tuple[Hit, ...]:

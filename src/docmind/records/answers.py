@@ -108,6 +108,21 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Computed:
+    """How an answer was computed from rows of tables.
+
+    `query` is SQL, for people to read. `rows` are the first of the `rows_total` rows that the answer rests on, as the
+    documents `doc_ids` show them, under `columns`.
+    """
+
+    query: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    rows_total: int
+    doc_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
 
@@ -119,6 +134,8 @@ class Answer:
     there are none where one wrote the answer.
 
     `needs` says what an answer needs beside the passages that were found, as a sum needs a language model.
+
+    `computed` tells how the answer was computed, where a query over tables gives it.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
@@ -139,6 +156,7 @@ class Answer:
     outcome: Outcome = "answer"
     told: tuple[str, ...] = ()
     needs: str = ""
+    computed: Computed | None = None
 
     def __post_init__(self) -> None:
         is_quoting = any(source.kind == "quote" for source in self.sources)

@@ -1,0 +1,185 @@
+"""Answers to questions over tables: which tables a question may mean, which query, and what it found."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from functools import cached_property
+
+from docmind.documents import Catalog
+from docmind.embedding import fold
+from docmind.errors import DamagedError
+from docmind.records.search import Filters
+from docmind.tables.loading import Table, Tables, Unread
+from docmind.tables.query import SlowQueryError, run
+from docmind.tables.telling import TableAnswer, told
+from docmind.tables.understanding import Asked, Names, Understood, asked_of, names_of, understand
+
+DOCUMENTS = 400  # whose tables one question is compared with
+PAGES = 6_000  # of documents whose tables one question reads for the first time
+SECONDS = 3.0  # after which no further document is read for a question
+_SAME = 0.5  # of the rows of a table that an older version of it has
+
+
+class _Group:
+    """Tables of one header, which may be read as one."""
+
+    def __init__(self, tables: Sequence[Unread]) -> None:
+        self._tables = tables
+
+    def may_hold(self, asked: Asked, missing: int) -> bool:
+        """Return whether all words that the question is about, but so many, may stand in these tables."""
+        for starts in asked.starts:
+            if not any(start in table.folded for start in starts for table in self._tables):
+                missing -= 1
+                if missing < 0:
+                    return False
+        return True
+
+    @cached_property
+    def names(self) -> list[tuple[Names, list[str]]]:
+        """What words may stand for in tables of one shape, and the names of older versions that were left out."""
+        by_type: dict[tuple[str, ...], list[Table]] = {}
+        for one in self._tables:
+            if (table := one.read) is not None:
+                by_type.setdefault(tuple(column.type for column in table.columns), []).append(table)
+        shapes = map(without_older, by_type.values())
+        return [(names_of(newest), older) for newest, older in shapes]
+
+
+class TableAnswers:
+    """The answers that a query over tables gives. Thread-safe."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._tables = Tables(catalog)
+        self._lock = threading.Lock()
+        self._groups: tuple[object, list[_Group]] | None = None
+        self._latest: tuple[object, TableAnswer | None] | None = None
+
+    def drop(self) -> None:
+        """Drop what is kept in memory of tables, because a document is erased."""
+        self._tables.drop()
+        with self._lock:
+            self._groups = self._latest = None
+
+    def answer(self, question: str, filters: Filters) -> TableAnswer | None:
+        """Return the answer that a query over tables gives; None where it needs no table, or none is surely meant."""
+        asked = asked_of(question)
+        if asked is None or filters.languages:
+            return None
+        key = question, filters, self._catalog.epoch()
+        with self._lock:
+            if self._latest is not None and self._latest[0] == key:
+                return self._latest[1]
+        found = self._answer(asked, filters)
+        with self._lock:
+            self._latest = key, found
+        return found
+
+    def _answer(self, asked: Asked, filters: Filters) -> TableAnswer | None:
+        groups, is_whole = self._groups_of(filters)
+        found: list[tuple[Understood, list[str]]] = []
+        may_lack = 1 if asked.has("sum") or asked.has("mean") else 0
+        for group in groups:
+            if not group.may_hold(asked, may_lack):
+                continue
+            for names, older in group.names:
+                if (understood := understand(asked, names)) is not None:
+                    found.append((understood, older))
+        complete = [one for one in found if not one[0].leftover]
+        if complete:
+            return self._best(asked, complete, is_whole=is_whole)
+        if may_lack:
+            near = [one for one in found if len(one[0].leftover) == 1 and one[0].query.filters]
+            return self._best(asked, near, is_whole=is_whole) if near else None
+        return None
+
+    def _best(
+        self, asked: Asked, found: Sequence[tuple[Understood, list[str]]], *, is_whole: bool
+    ) -> TableAnswer | None:
+        """Return the answer of the reading that accounts for the question best; a rival as good makes it unsure."""
+        ranked = sorted(found, key=lambda one: (-one[0].score, not one[0].is_sure))
+        answers: list[tuple[float, TableAnswer, str]] = []
+        for understood, older in ranked:
+            if answers and understood.score < answers[0][0]:
+                break
+            try:
+                result = run(understood.query, understood.tables)
+                others = [answers[0][2]] if answers else []
+                one = told(understood, result, asked.language, self._catalog, others=others, older=older)
+            except (SlowQueryError, DamagedError):
+                return None
+            if one is not None:
+                answers.append((understood.score, one, understood.tables[0].document))
+        if not answers:
+            return None
+        score, best, _name = answers[0]
+        is_lookup = ranked[0][0].query.task == "lookup" or not is_whole
+        rivals = [other for other in answers[1:] if _says(other[1]) != _says(best)]
+        if (rivals or best.outcome == "maybe") and is_lookup:
+            return None  # the quotes are as good
+        if not rivals:
+            return best
+        understood, older = next(one for one in ranked if one[0].score == score)
+        result = run(understood.query, understood.tables)
+        return told(understood, result, asked.language, self._catalog, others=[rivals[0][2]], older=older)
+
+    def _groups_of(self, filters: Filters) -> tuple[list[_Group], bool]:
+        """Return the tables that are asked by their headers, and whether none was left out; kept for one state."""
+        key = filters, self._catalog.epoch()
+        with self._lock:
+            kept = self._groups
+        if kept is not None and kept[0] == key:
+            return kept[1], True
+        tables, is_whole = self._tables_of(filters)
+        by_header: dict[tuple[str, ...], list[Unread]] = {}
+        for table in tables:
+            by_header.setdefault(tuple(fold(name.lower()) for name in table.about.header), []).append(table)
+        groups = [_Group(one) for one in by_header.values()]
+        with self._lock:
+            if is_whole:  # else the next question reads further documents
+                self._groups = key, groups
+        return groups, is_whole
+
+    def _tables_of(self, filters: Filters) -> tuple[list[Unread], bool]:
+        """Return the tables of the documents asked, the newest first, and whether none was left out."""
+        allowed = set(self._catalog.allowed(filters))
+        asked = [info for info in self._catalog.asked(filters.snapshots) if info.doc_id in allowed]
+        found: list[Unread] = []
+        room, until, is_whole = PAGES, time.monotonic() + SECONDS, len(asked) <= DOCUMENTS
+        for info in asked[:DOCUMENTS]:
+            if not self._tables.is_kept(info.doc_id):
+                room -= info.pages
+                if room < 0 or time.monotonic() > until:
+                    is_whole = False
+                    continue
+            found += self._tables.of(info)
+        return found, is_whole
+
+
+def without_older(group: Sequence[Table]) -> tuple[list[Table], list[str]]:
+    """Return tables of one shape without those that are older versions of others, and the names of what was left out.
+
+    The newest come first. A table is an older version of one in another document that has most of its rows.
+    """
+    kept: list[Table] = []
+    older: list[str] = []
+    held: list[set[tuple[str, ...]]] = []
+    for table in group:
+        rows = {row.shown for row in table.rows}
+        same = [
+            n for n, other in enumerate(held)
+            if kept[n].doc_id != table.doc_id and len(rows & other) > _SAME * min(len(rows), len(other))
+        ]  # fmt: skip
+        if same and rows:
+            older.append(table.document)
+            continue
+        kept.append(table)
+        held.append(rows)
+    return kept, older
+
+
+def _says(answer: TableAnswer) -> str:
+    return answer.checked.answer.split(":")[0].strip()

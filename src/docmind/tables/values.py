@@ -1,0 +1,172 @@
+"""Values of cells: what a shown text is, and the type of a column by what most of its cells are."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from docmind.embedding import fold
+from docmind.tables.wordlists import MONTHS, NO, NOTHING, YES
+
+ColumnType = Literal["text", "number", "date", "duration", "bool", "empty"]
+Sql = float | str | None
+"""What a cell is in a query: a number (of a duration, minutes), a text, a date as YYYY-MM-DD, or nothing."""
+
+LONGEST = 200  # characters of a cell that are read as a value
+_MOST = 0.6  # of the cells that are not empty: what makes the type of a column
+_IDENTIFIER = re.compile(r"0\d+|\+\d.*")  # a leading zero and a telephone number are no quantity
+_SPACES = "\u00a0\u202f\u2009 "
+_NUMBER = re.compile(
+    rf"(?P<open>\()?(?P<sign>[-−+–]?)\s?(?P<before>[€$£¥₹]|[A-Z]{{3}}|R\$|US\$)?\s?(?P<sign2>[-−]?)"
+    rf"(?P<digits>\d[\d.,'’{_SPACES}]*)\s?(?P<unit>%|[€$£¥₹]|[^\W\d_]{{1,12}}[²³]?(?:/[^\W\d_]{{1,6}}[²³]?)?|°[CF]?)?"
+    r"(?(open)\))",
+)
+_GROUPED = re.compile(rf"\d{{1,3}}(?:[.,'’{_SPACES}]\d{{3}})+")
+_ISO = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?")
+_PARTS = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})(?:\s+\d{1,2}:\d\d(?::\d\d)?)?")
+_NAMED = re.compile(
+    r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?\s+)?(?:(?:de|of)\s+)?(?P<month>[^\W\d_]{3,12})\.?"
+    r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?,)?\s+(?:(?:de|del|of)\s+)?(?P<year>\d{4})"
+)
+_CLOCK = re.compile(r"(\d{1,5}):([0-5]\d)(?::([0-5]\d))?")
+_SPOKEN = re.compile(r"(?:(\d{1,4})\s?(?:h|hours?|hrs?|std)\.?)?\s?(?:(\d{1,4})\s?(?:min|mins|minutes?|m)\.?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A typed column.
+
+    `is_day_first` tells how its dates are read, `is_unsure` that nothing in it tells that. `wrong` counts cells of
+    another type, `unit` is the unit or currency of its numbers, `places` their most decimals.
+    """
+
+    name: str
+    type: ColumnType = "text"
+    unit: str = ""
+    wrong: int = 0
+    filled: int = 0
+    places: int = 0
+    is_day_first: bool = True
+    is_unsure: bool = False
+
+
+def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column, list[Sql]]:
+    """Return a column and its cells as values: those of another type than the column have none.
+
+    A text column keeps every cell. `is_english` decides what `1,234` and `03/04/2025` are where no cell tells.
+    """
+    shown = [_plain(cell) for cell in cells]
+    filled = [cell for cell in shown if cell]
+    if not filled:
+        return Column(name, "empty"), [None] * len(cells)
+    comma, is_day_first, is_unsure = _is_comma(filled, is_english=is_english), *_order(filled, is_english=is_english)
+    found: dict[ColumnType, list[Sql]] = {
+        "bool": [_yes_or_no(cell) for cell in shown],
+        "date": [as_date(cell, is_day_first=is_day_first) for cell in shown],
+        "duration": [_minutes(cell) for cell in shown],
+    }
+    numbers = [_number(cell, comma=comma) for cell in shown]
+    units = Counter(number[1] for number in numbers if number is not None)
+    unit = max(units, key=lambda one: (units[one], one), default="")
+    found["number"] = [
+        number[0] if number is not None and (number[1] in (unit, "") or not unit) else None for number in numbers
+    ]
+    for kind, values in found.items():
+        held = sum(value is not None for value in values)
+        if held >= _MOST * len(filled) and held:
+            places = max((number[2] for number in numbers if number is not None), default=0) if kind == "number" else 0
+            column = Column(
+                name, kind, unit if kind == "number" else "", len(filled) - held, len(filled), places, is_day_first,
+                is_unsure and kind == "date",
+            )  # fmt: skip
+            return column, values
+    return Column(name, "text", filled=len(filled)), [cell or None for cell in shown]
+
+
+def _plain(cell: str) -> str:
+    line = " ".join(cell.split())[:LONGEST]
+    return "" if fold(line.lower()) in NOTHING else line
+
+
+def _number(cell: str, *, comma: bool) -> tuple[float, str, int] | None:
+    """Return number, unit and decimals of a cell; None where it is no quantity."""
+    match = _NUMBER.fullmatch(cell) if len(cell) <= 48 and any(c.isdigit() for c in cell) else None
+    if match is None or _IDENTIFIER.fullmatch(cell):
+        return None
+    digits = match["digits"].rstrip(_SPACES)
+    mark = "," if comma else "."
+    whole, _mark, part = digits.rpartition(mark) if digits.count(mark) == 1 else (digits, "", "")
+    whole = whole if _mark else digits
+    if not (whole.isdigit() or _GROUPED.fullmatch(whole)) or (part and not part.isdigit()):
+        return None
+    value = float("".join(filter(str.isdigit, whole)) + "." + (part or "0"))
+    is_negative = match["open"] or match["sign"] in ("-", "−", "–") or match["sign2"]
+    unit = match["unit"] or match["before"] or ""
+    return (-value if is_negative else value), unit, len(part)
+
+
+def _is_comma(cells: Sequence[str], *, is_english: bool) -> bool:
+    """Return whether the comma parts the decimals in these cells."""
+    votes = 0
+    for cell in cells:
+        marks = re.findall(r"(?<=\d)[.,](?=\d)", cell)
+        tail = re.search(r"([.,])(\d+)\D*$", cell)
+        if not marks or tail is None or len(set(marks)) == 1 != len(marks):
+            votes += {",": -1, ".": 1}.get(marks[0] if len(marks) > 1 else "", 0)
+        elif len(set(marks)) > 1 or len(tail[2]) != 3 or cell.startswith("0"):
+            votes += 1 if tail[1] == "," else -1
+    return votes > 0 or (votes == 0 and not is_english)
+
+
+def _order(cells: Sequence[str], *, is_english: bool) -> tuple[bool, bool]:
+    """Return whether the day comes first in dates such as 3/4/2025, and whether nothing tells that."""
+    found = [match for cell in cells if (match := _PARTS.fullmatch(cell))]
+    if any(int(match[1]) > 12 for match in found) or any("." in match[0] for match in found):
+        return True, False
+    if any(int(match[2]) > 12 for match in found):
+        return False, False
+    return True, bool(found) and is_english
+
+
+def as_date(cell: str, *, is_day_first: bool = True) -> str | None:
+    """Return a date as YYYY-MM-DD, a month as YYYY-MM; None for what is neither."""
+    if len(cell) > 40 or not any(c.isdigit() for c in cell):
+        return None
+    if match := _ISO.fullmatch(cell):
+        return _made(match[1], match[2], match[3])
+    if match := _PARTS.fullmatch(cell):
+        return _made(match[3], match[2], match[1]) if is_day_first else _made(match[3], match[1], match[2])
+    match = _NAMED.fullmatch(fold(cell.lower()))
+    month = MONTHS.get(match["month"]) if match else None
+    return _made(match["year"], str(month), match["day"] or match["day2"]) if match and month else None
+
+
+def _made(year: str, month: str, day: str | None) -> str | None:
+    try:
+        made = date(int(year), int(month), int(day or 1)).isoformat()
+    except ValueError:
+        return None
+    return made if day else made[:7]
+
+
+def _minutes(cell: str) -> float | None:
+    if match := _CLOCK.fullmatch(cell):
+        return int(match[1]) * 60 + int(match[2]) + int(match[3] or 0) / 60
+    match = _SPOKEN.fullmatch(cell.lower()) if len(cell) <= 20 else None
+    if match is None or not (match[1] or match[2]) or not (match[1] or "min" in cell.lower()):
+        return None
+    return int(match[1] or 0) * 60.0 + int(match[2] or 0)
+
+
+def _yes_or_no(cell: str) -> float | None:
+    said = fold(cell.lower())
+    return 1.0 if said in YES else 0.0 if said in NO else None
+
+
+def is_year(value: float) -> bool:
+    """Return whether a number may be a year."""
+    return value == int(value) and 1500 <= value <= 2200

@@ -1,0 +1,258 @@
+"""Words by which a question over a table is understood, folded, in five languages; as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Task = Literal["count", "sum", "mean", "largest", "smallest", "first", "last", "lookup"]
+
+
+def _set(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_MONTH_NAMES = (
+    "january jan janeiro enero janvier januar jaenner",
+    "february feb fevereiro febrero fevrier februar",
+    "march mar marco marzo mars maerz marz",
+    "april apr abril avril abr",
+    "may maio mayo mai",
+    "june jun junho junio juin juni",
+    "july jul julho julio juillet juli",
+    "august aug agosto aout ago",
+    "september sep sept setembro septiembre septembre set",
+    "october oct outubro octubre octobre oktober okt out",
+    "november nov novembro noviembre novembre",
+    "december dec dezembro diciembre decembre dezember dez dic",
+)
+MONTHS: Mapping[str, int] = {
+    name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()
+}  # fmt: skip
+SHORT_MONTHS = _set("may mar mars set out ago mai dic dez jun jul sep oct nov dec jan feb apr aug abr okt")
+"""Names of months that are other words too: a month only where a word for a time or a number stands beside it."""
+
+YES = _set("yes y true sim si ja oui ☒ ☑ ✓ ✔ x wahr verdadeiro verdadero vrai")
+NO = _set("no n false nao nein non ☐ ✗ ✘ falsch falso faux")
+NOTHING = _set("- – — n/a na n.a. ./. … ...") | {""}
+
+TOTALS = _set("total totals totais totales sum summe gesamt soma suma somme subtotal gesamtsumme zwischensumme")
+"""The first words of a row that adds up the others."""
+MEANS = _set("average mean durchschnitt mittelwert media promedio moyenne")
+
+# Phrases by task, the longest first where one begins another; `_` parts the words of a phrase.
+TASKS: Mapping[Task, frozenset[str]] = {
+    "count": _set(
+        "how_many how_often the_number_of total_number_of count count_of quantos quantas cuantos cuantas "
+        "wie_viele wie_oft "
+        "wieviele combien_de combien_d how_many_times quantas_vezes cuantas_veces combien_de_fois "
+        "el_numero_de o_numero_de cantidad_de quantidade_de anzahl"
+    ),
+    "mean": _set(
+        "average mean on_average media medio promedio en_promedio em_media durchschnitt durchschnittlich "
+        "durchschnittliche im_durchschnitt moyenne en_moyenne average_of the_mean"
+    ),
+    "sum": _set(
+        "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe insgesamt "
+        "no_total en_total au_total ao_todo sumar somar somam suman combined gesamtsumme gesamt total_amount"
+    ),
+    "largest": _set(
+        "largest highest biggest most greatest maximum max top tallest longest heaviest deepest fastest oldest warmest "
+        "hottest most_expensive dearest priciest widest mayor maior maximo maxima mas_alto mais_alto mas_alta "
+        "mais_alta "
+        "mas_caro mais_caro mas_cara mais_cara mas_largo mais_longo mas_larga mais_longa mas_grande mas mais groesste "
+        "grosste groesster groessten hoechste hochste hoechsten hochsten teuerste teuersten langste laengste "
+        "meisten plus_grand plus_grande plus_haut plus_haute plus_cher plus_chere plus_eleve plus_long plus_longue "
+        "le_plus mas_pesado mais_pesado peak"
+    ),
+    "smallest": _set(
+        "smallest lowest least fewest minimum min shortest cheapest lightest slowest coldest youngest shallowest "
+        "narrowest least_expensive menor minimo minima mas_bajo mais_baixo mas_baja mais_baixa mas_barato mais_barato "
+        "mas_barata mais_barata mas_corto mais_curto mas_pequeno menos kleinste kleinsten niedrigste niedrigsten "
+        "billigste guenstigste gunstigste kuerzeste kurzeste wenigsten plus_petit plus_petite moins_cher moins_chere "
+        "plus_bas plus_basse plus_court le_moins"
+    ),
+    "first": _set(
+        "first earliest primeiro primeira primero primera erste erster ersten erstes premier premiere fruheste soonest"
+    ),
+    "last": _set(
+        "last latest newest most_recent ultimo ultima mas_reciente mais_recente letzte letzter letzten letztes "
+        "neueste neuesten dernier derniere plus_recent plus_recente"
+    ),
+}  # fmt: skip
+
+# What an adjective asks about: the headers that it may mean. Any other word of these tasks means no column.
+MEASURES: Mapping[str, frozenset[str]] = {
+    word: _set(headers)
+    for words, headers in (
+        ("tallest highest lowest mas_alto mais_alto mas_alta mais_alta hoechste hochste plus_haut plus_haute "
+         "mas_bajo mais_baixo mas_baja mais_baixa niedrigste",
+         "height elevation altitude altura alto hoehe hohe hauteur high"),
+        ("longest shortest mas_largo mais_longo mas_larga mais_longa laengste langste plus_long plus_longue mas_corto "
+         "mais_curto kuerzeste kurzeste plus_court",
+         "length duration distance longitud duracion distancia comprimento duracao laenge lange dauer longueur duree "
+         "km minutes min time hours days"),
+        ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara mas_barato "
+         "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher plus_chere "
+         "moins_cher moins_chere",
+         "price cost amount fee rent precio coste costo importe preco custo valor preis kosten betrag prix cout "
+         "montant "
+         "total"),
+        ("heaviest lightest mas_pesado mais_pesado", "weight mass peso gewicht poids kg"),
+        ("deepest shallowest", "depth profundidad profundidade tiefe profondeur"),
+        ("fastest slowest", "speed time velocidad velocidade geschwindigkeit vitesse zeit tempo"),
+        ("oldest youngest", "age born birth edad idade alter year built founded"),
+        ("warmest hottest coldest", "temperature temperatura temperatur temp"),
+        ("widest narrowest", "width ancho largura breite largeur"),
+    )
+    for word in words.split()
+}  # fmt: skip
+EXACT_MEASURES = frozenset(MEASURES) - _set("highest lowest longest shortest hoechste hochste niedrigste")
+"""Those that ask for nothing but such a header: `highest` may be said of any number."""
+
+MONEY = _set(
+    "spend spent spending cost costs costing pay pays paid paying payed expensive expense expenses earn earned charge "
+    "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar custou custa "
+    "custam custo gaste gastado gastaron pague pagado costo cuesta cuestan coste ausgegeben gekostet kostet kosten "
+    "bezahlt gezahlt depense depenses depensee paye payee coute coutent cout worth invoiced billed dinheiro dinero"
+)
+"""Words of a question that mean a column of money."""
+MONEY_HEADERS = _set(
+    "amount price cost costs total value fee fees sum paid eur usd gbp chf euro euros dollars money spent expense "
+    "expenses importe precio coste costo valor monto preco custo montante betrag preis kosten summe montant prix cout "
+    "rent charge salary pay cuota quota dues renda aluguer alquiler miete gebuehr gebuhr loyer wage wages sueldo "
+    "ordenado gehalt lohn budget revenue sales fare bill deposit donation"
+)
+CURRENCIES = _set("€ $ £ ¥ ₹ R$ US$ EUR USD GBP CHF BRL JPY SEK NOK DKK PLN")
+
+HOW: Mapping[str, frozenset[str]] = {
+    word: MEASURES[superlative]
+    for words, superlative in (
+        ("tall high hoch", "tallest"), ("long lang far weit", "longest"), ("heavy schwer", "heaviest"),
+        ("deep tief", "deepest"), ("fast slow schnell", "fastest"), ("old alt", "oldest"),
+        ("warm hot cold", "warmest"), ("wide breit", "widest"), ("expensive cheap teuer", "most_expensive"),
+    )
+    for word in words.split()
+}  # fmt: skip
+"""Adjectives after `how`, and the headers that they may mean."""
+
+ASKED_COLUMNS: Mapping[str, frozenset[str]] = {
+    word: _set(headers)
+    for words, headers in (
+        ("who whose whom quem quien quienes wer qui",
+         "name person who contact member owner employee author teacher student customer client nome nombre pessoa "
+         "persona quem quien wer nom mitarbeiter kunde lender borrower tenant resident driver leader responsible"),
+        ("when wann quando cuando quand",
+         "date day when time month year data fecha dia datum tag jour due deadline"),
+        ("where wo onde donde ou wohin",
+         "place city location where address room town street site lugar local cidade ciudad ort stadt adresse lieu "
+         "ville morada direccion country shelf building"),
+    )
+    for word in words.split()
+}  # fmt: skip
+
+COUNTED_ROWS = _set(
+    "row rows entry entries record records item items line lines linha linhas registo registos registro registros fila "
+    "filas zeile zeilen eintrag eintrage eintraege lignes ligne times time vezes veces fois mal transactions"
+)
+
+PER = _set("per each every by por cada pro je jeder jedem par chaque")
+NEGATIONS: Mapping[str, frozenset[str]] = {
+    "en": _set("not without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"),
+    "pt": _set("nao sem excepto exceto"),
+    "es": _set("no sin excepto"),
+    "de": _set("nicht ohne kein keine ausser"),
+    "fr": _set("pas sans sauf"),
+}
+ABOVE = _set(
+    "over above more_than greater_than larger_than higher_than exceeding exceeds exceed at_least mais_de mas_de "
+    "acima_de mayor_de maior_que mayor_que mayores_de superior_a superiores_a mehr_als ueber uber plus_de taller_than "
+    "longer_than older_than"
+)
+BELOW = _set(
+    "under below less_than lower_than smaller_than fewer_than cheaper_than at_most menos_de abaixo_de menor_que "
+    "menor_de "
+    "inferior_a inferiores_a weniger_als unter moins_de up_to shorter_than younger_than"
+)
+INCLUSIVE = _set("at_least at_most up_to")
+BEFORE = _set("before until till prior_to antes_de ate antes_del hasta vor bis avant jusqu_a")
+AFTER = _set("after since from depois_de apos desde despues_de despues_del a_partir_de nach seit ab apres depuis")
+THROUGH = _set("until till ate hasta bis")
+SINCE = _set("since from desde a_partir_de seit ab depuis")
+BETWEEN = _set("between from entre de zwischen von")
+
+# Function words by language, which also tell the language of a question.
+LANGUAGES: Mapping[str, frozenset[str]] = {
+    "en": _set(
+        "the of is are was were what which who how many much did do does in on at for to and or there with have "
+        "has my i "
+        "when where we from by all this that it its been be had"
+    ),
+    "pt": _set("o os as um uma do da dos das no na nos nas em ao aos e ou com para qual quais quantos quantas quanto "
+               "quem foi foram tem sao eu meu minha meus minhas ha"),
+    "es": _set("el la los las un una del de en y o con para cual cuales cuantos cuantas cuanto quien es son fue fueron "
+               "tiene hay mi mis que al"),
+    "de": _set("der die das den dem des ein eine einen im in am und oder mit wie viele viel welche welcher "
+    "welches wer ist "
+               "sind war waren hat haben gibt es ich mein meine wann wo von zu fuer fur"),
+    "fr": _set("le la les un une des du de dans en et ou avec quel quelle quels quelles combien qui est sont "
+    "etait a ont "
+               "y il mon ma mes au aux"),
+}  # fmt: skip
+UNITS: Mapping[str, str] = {
+    word: unit
+    for unit, words in (
+        ("km", "kilometre kilometer quilometro kilometro"), ("kg", "kilo kilogram kilogramm quilo kilogramo"),
+        ("m", "metre meter metro"), ("h", "hour hora stunde heure"),
+        ("min", "minute minuto"), ("l", "litre liter litro"),
+        ("eur", "euro €"), ("usd", "dollar $"), ("gbp", "pound £"),
+        ("kwh", "kilowatt"), ("t", "tonne"), ("%", "percent"),
+        ("cm", "centimetre centimeter"), ("mm", "millimetre millimeter"),
+    )
+    for word in words.split()
+}  # fmt: skip
+"""Words for units, without the ending of a plural."""
+
+LIGHT = _set(
+    """a an me mine our us you your he his him she her am can could should would must shall will any some please tell
+    show give list s t d ll re ve get got than then them they their these those not_ into out up as if so also
+    each_ only
+    single own different whole entire ever currently now still exactly
+    live lives lived living stand stands stood located locate situated lie lies belong belongs be being exist exists
+    contain contains include includes included listed recorded appear appears come comes made make makes go goes went
+    kept keep keeps work works gave given give used use uses took taken
+    called name_ long big large high value values one ones number numbers numero nummer
+    quanto quanta cuanto cuanta wieviel viel combien much often per_ qual quais cual cuales que quem onde quando como
+    tenho temos estao esta estan ha hay houve hubo existem existen viven vive mora moram fica ficam mi nosso nossa
+    tengo tenemos estoy esta este todos todas todo toda tous toutes tout alle alles allen all wohnt wohnen steht stehen
+    liegt liegen gibt es sich habe haben wurde wurden habite habitent ya cada_ se lo le les ne cette ces
+    came come served serve serves eat eaten ate offered offer wrote written write writes flew fly flies worked produced
+    collected registered held hosted drove drive played play read visited entered noted earned got
+    escreveu escreveram escrito escrita escritos escribio escribieron volaron vuelan vuela trabalhou trabalharam
+    trabajo trabajaron trabajado gearbeitet arbeitet arbeiten gegessen geschrieben geflogen gefahren gekommen travaille
+    ecrit mange van va vao vai fueron foram foi tuvo tuvieron teve tiveram hatte hatten geht gehen ging am auf bei aus
+    nach avait avaient eu sum total in of by to"""
+)
+"""Words that limit nothing."""
+
+TIME_BEFORE = _set(
+    "in of since until till before after from to and between em de en im am seit vor nach bis during by a e y "
+    "desde ate "
+    "hasta du au"
+)
+"""Words before a month that is another word too."""
+WHICH = _set("which what que qual quais cual cuales welche welcher welches welchem welchen quel quelle quels quelles")
+LISTS = WHICH | _set("list show who quem quien wer")
+YES_NO = _set("is are was were has have did does do esta estao estan foi fue ist sind war hat est")
+"""First words of a question for yes or no."""
+DIFFERENT = _set("different distinct unique diferentes distintos distintas verschiedene verschiedenen differents")
+MONTH_UNIT = _set("month monthly mes monat mois")
+YEAR_UNIT = _set("year yearly ano jahr an annee")
+RELATIVE = _set("week month year day days weeks months years semana mes ano today yesterday tomorrow")
+"""Words for a time that only the clock tells, or that a question counts in."""
+TABLE_WORDS = _set(
+    "table tables sheet sheets file list document documents spreadsheet csv xlsx docx pdf html tabela folha planilha "
+    "tabla hoja documento tabelle liste blatt tableau feuille ficheiro arquivo archivo register log overview"
+)
+KEYS = _set("id no nr number numero num code year ano jahr annee room key zip postcode ref reference")
+"""Words in the header of a column whose numbers name their rows."""
