@@ -95,3 +95,8 @@ def test_what_a_chapter_loses_is_told_with_its_place() -> None:
     chapters = {"a.xhtml": page("<p>Words<img src='x.png'/></p>"), "b.xhtml": page("<p>a</p><video src='v'/>")}
     opened = reader("epub")(Upload("a.epub", papers.packed_book(chapters, {})), "epub", Rules())
     assert list(opened.losses) == [Loss("picture", 1, "O/a.xhtml"), Loss("media", 1, "O/b.xhtml")]
+
+
+def test_numbers_of_printed_pages_are_no_text() -> None:
+    marks = "<span epub:type='pagebreak' id='p7'>7</span>two<span role='doc-pagebreak'>8</span>."
+    assert [text for _kind, _marker, text, _anchor in found({"a.xhtml": f"<p>One {marks}</p>"})] == ["One two."]

@@ -7,9 +7,31 @@ import pytest
 from docmind.blocks import Block
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.characters import mended
-from docmind.reading.formats.text import code, language_of, plain
+from docmind.reading.formats.text import code, encoding_of, language_of, plain
 from docmind.records.documents import Upload
 from each import each_of
+
+
+@each_of(
+    "text, encoding",
+    [
+        ("İstanbul şehri güzel, fiyatı 90 lira ve ışık çok.", "cp1254"),
+        ("Þetta er íslenska með ð og þ og ý", "cp1252"),
+        ("המחיר הוא 90 שקלים לכל סירה", "cp1255"),
+        ("Цена 90 рублей за лодку в Москве.", "cp1251"),
+        ("Der Preis für die Tür beträgt 90 Mark.", "cp850"),
+        ("Le café coûte à Genève", "cp850"),
+        ("Ação e coração de São João", "cp1252"),
+        ("L’été à l’œuvre coûte 5 €, déjà vu", "cp1252"),
+        ("Žluťoučký kůň stojí 90 Kč.", "cp1250"),
+        ("Die Tür kostet 5 € für Müller – “so”.", "cp1252"),
+        ("这是一个关于北京的中文文本，价格是五元。" * 3, "gb18030"),
+    ],
+)
+def test_old_encodings_are_known_by_their_letters(text: str, encoding: str) -> None:
+    data = text.encode(encoding)
+    assert data.decode(encoding_of(data), "replace") == text
+
 
 GERMAN = "Die Tür schließt um zwölf"
 

@@ -195,6 +195,8 @@ class Walk:
         self._ends.append(None)
         if tag in _UNREAD or self._is_unseen(element, tag):
             return False
+        if kinds_of(element) & _PAGE_ENDS:
+            return False  # the number of a page of the printed book
         if tag == "del":  # as text that was deleted in Word
             if not self._page.is_drawn and any(text.strip() for text in element.itertext(with_tail=False)):
                 self._page.losses.note("hidden_text", self._page.place)
@@ -603,6 +605,7 @@ class Walk:
         return Block(kind="item", text=text, marker=marker, level=self._depth_of_lists())
 
 
+_PAGE_ENDS = frozenset(("pagebreak", "doc-pagebreak"))
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
 NOTES_AND_LISTS = _NOTES | {"footnotes", "endnotes", "rearnotes", "doc-endnotes"}
 """What an element of a book is that holds notes, which may be hidden until somebody asks for them."""

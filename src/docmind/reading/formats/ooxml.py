@@ -70,6 +70,7 @@ class Package:
         Of a part that breaks off the elements that are complete are yielded before its error is raised.
         """
         tags = [f"{{*}}{name}" for name in names]
+        ends = tuple(f"}}{name}" for name in names)
         parser = etree.XMLPullParser(events=("end",), tag=tags, resolve_entities=False, no_network=True)
         broken: Exception | None = None
         with self.open(part) as stream:
@@ -83,7 +84,7 @@ class Package:
                     yield element
                     element.clear()
                     parent = element.getparent()
-                    if parent is not None:
+                    if parent is not None and not parent.tag.endswith(ends):  # that one is forgotten as a whole
                         while element.getprevious() is not None:
                             del parent[0]
                 if not data:

@@ -68,17 +68,51 @@ def encoding_of(data: bytes) -> str:
         # One torn character at the very end of a file that is UTF-8 otherwise was cut off, not encoded differently.
         if error.start >= len(data) - 3 and error.start > 0:
             return "utf-8"
+    if found := _old_encoding(sample):
+        return found
     high = sum(byte > 0x7F for byte in sample) / len(sample)
     if len(data) < _SHORT and high < 0.2:
         return _WESTERN
     return _guess(sample)
 
 
+# Bytes behind a letter that are letters in DOS; in the encodings of Windows they are signs that stand there never.
+_DOS = re.compile(rb"(?<=[A-Za-z])(?:[\x81\x82\x84\x88]|[\x83\x87\x89\x93\x94](?=[a-z]))")
+_DOS_LETTERS = "àâäáçèéêëíïîñóôöúùûüßœÄÉÖÜ"
+_TURKISH, _TURKISH_LETTERS = re.compile(rb"[\xf0\xfd\xfe\xd0\xdd\xde]"), "çğıöşüâîûÇĞİÖŞÜ’‘“”–—…"
+# Portuguese (ão, ãe, õe) and French (à), which are no words in the encoding of central Europe: ăo, ăe, őe, ŕ.
+_LATIN = re.compile(rb"\xe3[oe]|\xf5e|(?<![\w\x80-\xff])\xe0(?![\w\x80-\xff])")
+_HEBREW = re.compile(rb"[\xe0-\xfa]+")
+_FINALS = b"\xea\xed\xef\xf3\xf5"  # the letters of Hebrew that only end a word
+
+
+def _old_encoding(sample: bytes) -> str:
+    """Return the encoding of a text of DOS, or in Turkish or Hebrew, where its letters make it certain; else ""."""
+    if _DOS.search(sample) and _spells(sample, "cp850", _DOS_LETTERS):
+        return "cp850"
+    if len(_TURKISH.findall(sample)) >= 3 and _spells(sample, "cp1254", _TURKISH_LETTERS):
+        return "cp1254"
+    words = [word for word in _HEBREW.findall(sample) if len(word) > 1]
+    letters = sum(map(len, words))
+    others = sum(byte >= 0x80 for byte in sample) - letters
+    inside = sum(word[:-1].count(byte) for word in words for byte in _FINALS)
+    # Of the letters of Russian that have these bytes most stand within words.
+    return "cp1255" if letters >= 10 and others <= 0.1 * letters and inside <= 0.01 * letters else ""
+
+
+def _spells(sample: bytes, encoding: str, letters: str) -> bool:
+    """Return whether nearly all bytes beyond ASCII are letters of a language in an encoding."""
+    high = bytes(byte for byte in sample if byte >= 0x80)
+    return sum(char in letters for char in high.decode(encoding, "replace")) >= 0.95 * len(high)
+
+
 def _guess(sample: bytes) -> str:
     from charset_normalizer import from_bytes
 
     best = from_bytes(sample).best()
-    return best.encoding if best is not None else _WESTERN
+    if best is None or (best.encoding in ("cp1250", "iso8859_2") and _LATIN.search(sample)):
+        return _WESTERN
+    return best.encoding
 
 
 _ALIGNED = re.compile(r"\S(?: {3,}|\t+)\S")

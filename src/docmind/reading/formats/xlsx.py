@@ -20,7 +20,7 @@ from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.formula_functions import NoResultError
 from docmind.reading.formats.formulas import Results, TableRange, moved
-from docmind.reading.formats.number_format import general, moment, parsed, shown
+from docmind.reading.formats.number_format import GENERAL, general, moment, parsed, shown
 from docmind.reading.formats.ooxml import UNREADABLE
 from docmind.reading.formats.sheet_tables import header_rows, runs
 from docmind.reading.formats.typeset import LaidOut, printable
@@ -521,8 +521,9 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[Block]:
 def _numeric(value: float, style: Style, *, is_1904: bool) -> Cell:
     text = shown(value, style.code, is_1904=is_1904)
     kind = parsed(style.code).type
-    raw = general(value)
-    if kind == "date":
+    if kind != "date":
+        raw = text if style.code == GENERAL else general(value)
+    else:
         when = moment(value, is_1904=is_1904)
         raw = "" if when is None else when.isoformat() if value % 1 else when.date().isoformat()
     return Cell(text, raw="" if raw == text else raw, type=kind, format=style.code)

@@ -161,6 +161,8 @@ def is_on(raw: str | None) -> bool:
 
 def text_of(item: Any) -> str:
     """Return the text of a string item: its runs, raised, lowered and struck out as shown, without phonetic ones."""
+    if len(item) == 1 and local(item[0]) == "t":
+        return unescaped(item[0].text or "")
     parts = list[str]()
     for child in item:
         name = local(child)
