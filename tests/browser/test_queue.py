@@ -71,7 +71,7 @@ def test_files_wait_over_a_kill_and_failed_ones_stay_until_they_are_dealt_with(b
         drop(one, paper("herons.pdf", 3), locked("contract.docx"), ("broken.pdf", paper("x", 2)[1][:300]))
         one.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
         one.idle()
-        one.page.get_by_text("1 added").first.wait_for()
+        one.page.locator(".lib-row", has_text="herons.pdf").wait_for()
         take(one, "queue-attention")
         drop(one, paper("long.pdf", 60), *[paper(f"report {number}.pdf", 2) for number in range(6)])
         one.page.get_by_text("6 files are waiting").wait_for()
@@ -81,7 +81,6 @@ def test_files_wait_over_a_kill_and_failed_ones_stay_until_they_are_dealt_with(b
     with patient(browser, server) as two:
         two.open("Documents")
         two.page.get_by_text("8 documents, 75 pages").wait_for()  # those that waited are read without a word
-        two.page.get_by_text("7 added").wait_for()
         two.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()  # still reported
         two.page.get_by_text("broken.pdf").first.wait_for()
         two.page.locator("input[type=password]").fill("wrong")
@@ -140,7 +139,7 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         press(two, "resume")
         two.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
         two.go("Ask")
-        two.page.get_by_text("3 files are still being read").wait_for()
+        two.page.get_by_text("Reading 3 files. You can ask now").wait_for()
         take(two, "queue-ask-reading")
         two.go("Documents")
         press(two, "cancel")
@@ -150,7 +149,8 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         take(two, "queue-cancelled")
         on_a_phone(two, "cancelled")
         press(two, "again")
-        two.page.get_by_text("2 added").wait_for()
+        for name in ("second.pdf", "third.pdf"):
+            two.page.locator(".lib-row", has_text=name).wait_for()
         two.idle()
         two.page.locator(".lib-row", has_text="long.pdf").get_by_text("Stopped").wait_for()
         take(two, "queue-done")
@@ -180,7 +180,7 @@ def every_upload_counts_once_however_fast_they_come(one: Tab) -> None:
         drop(one, locked(f"contract {number}.docx"))
         one.page.wait_for_timeout(200 * number)
     one.page.get_by_text("5 files need a password").wait_for()
-    one.page.get_by_text("2 added").wait_for()
+    one.page.get_by_text("2 documents, 120 pages").wait_for()
     one.idle()
     assert one.page.locator("input[type=password]").count() == 5
     assert not one.page.locator('[data-testid="stFileChip"]').locator("visible=true").count(), "the box looks empty"

@@ -136,6 +136,31 @@ def test_words_with_the_picture_look_for_it_anew() -> None:
     assert now.now.result.query == "heron figures"
 
 
+def weaker() -> None:
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from docmind.ui.app import state
+    from docmind.ui.app.app_state import app_state
+    from docmind.ui.chat import visual_search
+
+    hit = st.session_state[state.PICTURE].now.result.hits[0]
+    for one in (hit, replace(hit, rank=2, found=False)):
+        visual_search._draw_page(app_state().open(), one, st.container(), st.container())
+
+
+@pytest.mark.slow
+def test_a_page_that_is_no_sure_match_has_no_outline() -> None:
+    search = looking_for(crop()).session_state[state.PICTURE]
+    hit = search.now.result.hits[0]
+    assert hit.quad
+    test = AppTest.from_function(weaker, default_timeout=60)
+    test.session_state[state.PICTURE] = search
+    links = [part.value for part in run(test).markdown if part.value.startswith("[Page")]
+    assert links == [f"[Page 1]({reader_link(hit.doc_id, 1, quad=quad)})" for quad in (hit.quad, ())]
+
+
 @pytest.mark.slow
 def test_what_no_page_looks_like_is_said_to_be_so() -> None:
     test = looking_for(png(Image.effect_noise((700, 500), 90).convert("RGB")))

@@ -212,6 +212,8 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace)
             st.caption(_place(shown[0]))
     elif answer.outcome != "not found":
         st.markdown(answer_markdown(answer))
+    elif answer.told:  # what the user told answers it
+        return
     elif turn.state != "stopped":
         said = answer.answer if answer.answer in SENTENCES else NOT_FOUND
         st.markdown(f"**{_(said)}**")
@@ -222,8 +224,10 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace)
     if answer.found or turn.state == "stopped" or not answer.is_searched:
         return
     if turn.nearest and place.is_open:
-        st.caption(_("Closest pages:"))
-        draw_nearest(docmind, turn.nearest, f"{place.key}-near", cited_in(answer))
+        behind = st.expander(_("Closest pages"), key=f"{place.key}-closest", on_change="rerun")
+        if behind.open:  # pages are drawn only when the expander is open
+            with behind:
+                draw_nearest(docmind, turn.nearest, f"{place.key}-near", cited_in(answer))
 
 
 def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: TurnPlace, names: Mapping[str, str]) -> None:

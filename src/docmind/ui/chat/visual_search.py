@@ -142,8 +142,11 @@ def draw_results(docmind: DocMind) -> bool:
             _draw_unprepared(docmind, search, is_found=bool(found))
         if found:
             _draw_found(docmind, found, near)
-        else:
-            _draw_small(docmind, near[:_NEAREST])
+        elif near:
+            behind = st.expander(_("Closest pages"), key="picture-more", on_change="rerun")
+            if behind.open:
+                with behind:
+                    _draw_small(docmind, near[:_NEAREST])
         for degraded in result.degraded:
             if degraded.stage != "unprepared":
                 told = _("Without {part}: {reason}").format(part=escape(degraded.stage), reason=escape(degraded.reason))
@@ -156,7 +159,7 @@ def _told(look: Look, found: Sequence[MultimodalHit], near: Sequence[MultimodalH
         told = ngettext("Found on this page", "Found on {n} pages, most likely first", len(found)).format(n=len(found))
         return f":green[:material/check_circle:] **{told}**"
     if near:
-        told = _("No sure match. Closest pages:")
+        told = _("No sure match.")
         return f":material/help: **{told}**"
     told = _("No page looks like this.") if look.is_over else _("No page so far.")
     return f":material/search_off: **{told}**"
@@ -191,14 +194,15 @@ def _draw_page(
     """Draw the image of a page into `page`, its name and buttons into `beside`."""
     key = f"picture-page-{hit.rank}"
     width = _SMALL if is_small else _LARGE
-    jpeg = errors.attempt(lambda: outlined_jpeg(docmind, hit.doc_id, hit.page_no, hit.quad, width))
+    quad = hit.quad if hit.found else ()  # no outline where there is no match
+    jpeg = errors.attempt(lambda: outlined_jpeg(docmind, hit.doc_id, hit.page_no, quad, width))
     if isinstance(jpeg, DocMindError):
         gone = _("{document}, page {n}: no longer in the library.")
         page.caption(gone.format(document=escape(hit.document, limit=36), n=hit.page_no))
         return
-    alt = _("Page {n} of {document}, the matching region outlined") if hit.quad else _("Page {n} of {document}")
+    alt = _("Page {n} of {document}, the matching region outlined") if quad else _("Page {n} of {document}")
     alt = alt.format(n=hit.page_no, document=one_line(hit.document))
-    link = reader_link(hit.doc_id, hit.page_no, quad=hit.quad)
+    link = reader_link(hit.doc_id, hit.page_no, quad=quad)
     with page, st.container(key=f"{key}-image"):
         st.image(data_url(jpeg), width="stretch", alt=alt, link=link)
     with beside, st.container(key=key, gap="xxsmall"):

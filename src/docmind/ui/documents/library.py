@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -322,17 +322,27 @@ def _finish(outcome: object, *, unselects: bool = False) -> None:
 
 
 def _tag(docmind: DocMind, ids: tuple[str, ...]) -> None:
-    known = list(docmind.documents.tags())
+    """Draw a field for new tags, with those that are used below it: no list lies over the button, and Enter saves."""
     st.caption(_selected(len(ids)))
-    added = st.multiselect(
-        _("Add tags"), known, key="tags-add", accept_new_options=True, placeholder=_("Choose tags or type a new one")
+    carried = sorted({tag for info in docmind.documents.all() if info.doc_id in ids for tag in info.tags})
+    with st.form("tags-form", border=False):
+        typed = st.text_input(_("New tags"), key="tags-new", placeholder=_("Several are separated by commas"))
+        added = _tags_of(_("Add tags"), docmind.documents.tags(), "tags-add")
+        removed = _tags_of(_("Remove tags"), carried, "tags-remove")
+        wanted = st.form_submit_button(_("Save"), key="tags-yes", type="primary")
+    added += [tag for one in typed.split(",") if (tag := one.strip())]
+    if wanted and (added or removed):
+        _finish(errors.attempt(lambda: docmind.documents.tag(ids, add=added, remove=removed)))
+
+
+def _tags_of(label: str, tags: Iterable[str], key: str) -> list[str]:
+    """Draw tags to choose from, and return those that are chosen."""
+    known = list(tags)
+    if not known:
+        return []
+    return list(
+        st.pills(label, known, selection_mode="multi", key=key, format_func=lambda tag: escape(tag, limit=40)) or ()
     )
-    removed = st.multiselect(_("Remove tags"), known, key="tags-remove", placeholder=_("Choose tags")) if known else []
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button(_("Cancel"), key="tags-no", on_click=_close):
-            st.rerun()
-        if st.button(_("Save"), key="tags-yes", type="primary", disabled=not (added or removed)):
-            _finish(errors.attempt(lambda: docmind.documents.tag(ids, add=added, remove=removed)))
 
 
 def _collect(docmind: DocMind, ids: tuple[str, ...]) -> None:

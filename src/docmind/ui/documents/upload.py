@@ -281,7 +281,8 @@ def _attention(files: Sequence[UploadInfo]) -> str:
 def _draw_reading(docmind: DocMind, now: QueueProgress) -> None:
     with st.container(key="queue-reading", gap=None):
         with _line_of_acts():
-            st.markdown(f"{_headline(now)} · {_details(now)}", width="stretch")
+            is_first = not docmind.documents.counts()[0]
+            st.markdown(f"{_headline(now, is_first=is_first)} · {_details(now)}", width="stretch")
             if now.stage != "stopping":
                 with _acts():
                     _button(_("Pause"), "pause", ":material/pause:", lambda: docmind.queue.pause(), is_quiet=True)
@@ -417,8 +418,8 @@ def _unread_line(docmind: DocMind) -> None:
         st.rerun()
     if now.is_busy:
         told = ngettext(
-            "{n} file is still being read: it cannot be found yet",
-            "{n} files are still being read: they cannot be found yet",
+            "Reading {n} file. You can ask now; answers may be incomplete.",
+            "Reading {n} files. You can ask now; answers may be incomplete.",
             now.unread,
         )
         icon = ":material/hourglass_top:"
@@ -427,7 +428,9 @@ def _unread_line(docmind: DocMind) -> None:
             "Reading is paused: {n} file is not read yet", "Reading is paused: {n} files are not read yet", now.unread
         )
         icon = ":material/pause_circle:"
-    st.page_link("documents.py", label=told.format(n=f"{now.unread:,}"), icon=icon)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="unread"):
+        st.caption(f"{icon} {told.format(n=f'{now.unread:,}')}", width="content")
+        st.page_link("documents.py", label=_("See progress"))
 
 
 def _fraction(now: QueueProgress) -> float:
@@ -437,7 +440,10 @@ def _fraction(now: QueueProgress) -> float:
     return min(1.0, (now.files_done + min(inside, 0.99)) / now.files_total)
 
 
-def _headline(now: QueueProgress) -> str:
+def _headline(now: QueueProgress, *, is_first: bool) -> str:
+    """Return what is being done; with the first file of a library the text models are loaded, which takes a while."""
+    if is_first and (now.stage == "starting" or not now.file):
+        return _("Getting ready (first time)…")
     if not now.file:
         return _("Getting ready to read…")
     told = _(_STAGES.get(now.stage, _STAGES["reading"])).format(name=f"**{escape(now.file, limit=56)}**")
