@@ -237,6 +237,12 @@ class AppState:
         """Return the work of this name that runs, or ran last."""
         return self._works.get(name)
 
+    def forget(self, name: str) -> None:
+        """Let go of work that is over, with its result."""
+        with self._lock:
+            if name in self._works and self._works[name].is_over:
+                del self._works[name]
+
     def start(self, name: str, work: Callable[[DocMind, Report], object], *, can_stop: bool = True) -> LongWork:
         """Start work of minutes on the vault, unless one of this name is running; return what runs."""
         docmind = self.open()

@@ -61,6 +61,7 @@ DELETED_THREAD = "deleted_thread"  # Thread: deleted just now, for undoing it
 THREAD_DIALOG = "thread_dialog"  # tuple[str, str]: which dialog about which conversation is open
 EXPORTED = "exported"  # Exported: the file that was made and is ready for download
 PURGED = "purged"  # ThreadReceipt of the last purge, until the next action
+CHECKING = "checking"  # bool: a text is checked in place of the conversation
 COMPARING = "comparing"  # tuple[str, str, str]: conversation, left and right point; "" where one is still to be chosen
 UNFOLDED = "unfolded"  # set[str]: branches of the history that are unfolded
 PAGE = "page"  # str: which of the app's pages ran last

@@ -11,7 +11,7 @@ from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.frame import frame
-from docmind.ui.chat import compare, conversation, dropped, run, side_panel, threads, turn, visual_search
+from docmind.ui.chat import check_text, compare, conversation, dropped, run, side_panel, threads, turn, visual_search
 from docmind.ui.chat.conversation import draw_conversation
 from docmind.ui.documents import upload, welcome
 from docmind.wording import N_, _
@@ -31,6 +31,8 @@ def chat(docmind: DocMind) -> None:
     conversation.follow(docmind, thread_id, documents)
     dropped.settle(docmind, thread_id)
     if compare.draw(docmind):
+        return
+    if documents and check_text.draw(docmind):
         return
     refused: DocMindError | None = st.session_state.pop(state.REFUSED, None)
     if refused is not None:
@@ -64,6 +66,7 @@ def first_question(docmind: DocMind) -> None:
         st.title(_("Ask your documents"), anchor=False)
         st.write(_("Ask in your own words. Every answer links to the exact place in your documents. For example:"))
         are_made = examples(docmind)
+        check_text.draw_entry()
         st.caption(":material/attach_file: " + _("You can drop files on the question box to add them."))
         if not are_made:
             st.fragment(_look, run_every=_NEWS_S)(docmind)
