@@ -358,3 +358,37 @@ def test_the_headings_above_a_page_head_its_passages() -> None:
     text = "The roof was mended in May."
     structure = (PageBlock("paragraph", 0, len(text), path=("Mill", "Roof")),)
     assert headed_passages(text, (), structure)[0][0] == "Roof"
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "is_note"),
+    [
+        (
+            "voters who live in other counties with an alternative way to access the",
+            "4 The party does not argue that the statute is void on its face, and the",
+            True,
+        ),
+        (
+            "voters who live in other counties and who began by seeking non-statewide",
+            "3 In an unpublished opinion, the court of appeals affirmed the order and",
+            True,
+        ),
+        (
+            "tenants of the house pay the rent for the whole of the year at least within",
+            "30 days of the notice that the landlord sends to them by registered mail and",
+            False,
+        ),
+        (
+            "voters who live in other counties, as the court explains at length on page",
+            "4 The rule is said to hold for all of them, whatever the county that they",
+            False,
+        ),
+    ],
+)
+def test_a_footnote_does_not_go_on_the_text_above_it(above: str, below: str, *, is_note: bool) -> None:
+    text = (
+        f"The court went on to acknowledge that the law provides\n{above}\n{below}\nmore of it in its order of June.\n"
+    )
+    quotes = [text[one.start : one.end] for one in passages(text)]
+    assert any(above in quote and below in quote for quote in quotes) is not is_note
+    assert any(below in quote for quote in quotes)

@@ -9,7 +9,8 @@ from docmind.answers.spelling import spelled
 from docmind_testkit import FakeEmbedder
 
 PAGE = (
-    "The warranty period of the heavy drill is thirty months. Two horses stand in the Marta stable; brushes are sold."
+    "The warranty period of the heavy drill is thirty months. Two horses stand in the Marta stable; brushes are sold. "
+    "A bake oven."
 )
 KNOWN = {"house", "bushes", "marte"}
 
@@ -28,6 +29,7 @@ class Knowing(FakeEmbedder):
         ("What is the warrenty peroid of the hevy drill?", "What is the warranty period of the heavy drill?"),
         ("How old is the house?", "How old is the house?"),
         ("Which bushes are sold?", "Which bushes are sold?"),
+        ("Do they bike?", "Do they bike?"),
         ("Where is Marte?", "Where is Marte?"),
         ("What is the drll?", "What is the drill?"),
         ("What is the wrntperio?", "What is the wrntperio?"),

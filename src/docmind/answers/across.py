@@ -16,10 +16,9 @@ from docmind.answers.kinds import asked_of, holds, is_statement, language_of_que
 from docmind.embedding import TextEmbedder, VectorCache, of_many_languages
 from docmind.errors import DocMindError
 
-NEAR = 0.37  # cosine from which a passage in another language may answer
+NEAR = 0.35  # cosine from which a passage in another language may answer
 NEAR_FIRST = 0.08  # below the best one's: what is shown beside it
 SHOWN = 3
-MISFIT = 0.05  # of a passage without a value of the kind that is asked for
 PASSAGES = 48  # that are embedded: 2-3 ms each on one core
 
 _SPACE = re.compile(r"\s+")
@@ -33,10 +32,13 @@ def is_other_language(question: str, language: str) -> bool:
 def nearest_across(question: str, passages: Sequence[str], embedder: TextEmbedder, read: VectorCache) -> list[int]:
     """Return the passages that may answer a question in another language, best first, by their indices.
 
-    Nothing where none is near, and where the text model knows one language or cannot be used.
+    Passages without a value of the kind that is asked for are left out. Nothing where none is near, and where the text
+    model knows one language or cannot be used.
     """
+    target = asked_of(question)
     texts = [_SPACE.sub(" ", one).strip() for one in passages[:PASSAGES]]
-    if not texts:
+    fitting = [is_statement(text) and holds(target, text) for text in texts]
+    if not any(fitting):
         return []
     try:
         asked = of_many_languages(embedder, embedder.embed_query(question))
@@ -46,9 +48,7 @@ def nearest_across(question: str, passages: Sequence[str], embedder: TextEmbedde
     except (DocMindError, OSError, RuntimeError):  # the search has said so, or the next one will
         return []
     assert vectors is not None
-    target = asked_of(question)
-    misfit = [not (is_statement(text) and holds(target, text)) for text in texts]
-    worth = vectors @ asked - MISFIT * np.array(misfit)
+    worth = np.where(fitting, vectors @ asked, 0.0)
     order = [int(at) for at in np.argsort(-worth)[:SHOWN]]
     least = max(NEAR, float(worth[order[0]]) - NEAR_FIRST)
     return [at for at in order if worth[at] >= least]

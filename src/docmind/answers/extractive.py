@@ -17,7 +17,16 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.across import is_other_language, nearest_across
-from docmind.answers.kinds import Asked, asked_of, holds, is_clause, is_echo, is_of_another_year, is_statement
+from docmind.answers.kinds import (
+    Asked,
+    asked_of,
+    holds,
+    is_clause,
+    is_echo,
+    is_of_another_year,
+    is_statement,
+    language_of_question,
+)
 from docmind.answers.passages import Passage, code_passages, edges, headed_passages, is_heading, passages
 from docmind.answers.spelling import spelled
 from docmind.answers.values import met_spans
@@ -333,7 +342,8 @@ class Extractive:
         `candidates` is how many passages are embedded at most.
         """
         pages = self._pages(found.ranked_by_words[:PAGES])
-        question = spelled(question, (page.text for page in pages), self._embedder)
+        spoken = [page.text for page in pages if not is_other_language(question, page.hit.language)]
+        question = spelled(question, spoken, self._embedder)
         asked, target = asked_part(question), asked_of(_asking(question))
         terms = asked_words(asked)
         units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
@@ -396,10 +406,19 @@ class Extractive:
             if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and not one.is_aside
         ]
         texts = [one.text(page.text) for page, one in passages]
+        # German writes every noun with a capital.
+        asked = question.lower() if language_of_question(question) == "de" else question
         near = [passages[at] for at in nearest_across(question, texts, self._embedder, self._read)]
         if not near or not is_other_language(question, near[0][0].hit.language):
             return None  # what the question's own language has is nearer, and was not found to answer
-        near = [(page, one) for page, one in near if is_other_language(question, page.hit.language)]
+        near = [
+            (page, one)
+            for page, one in near
+            if is_other_language(question, page.hit.language)
+            and names_are_met(asked, f"{page.label} {page.title} {one.text(page.text)}")
+        ]
+        if not near:
+            return None
         languages = tuple(dict.fromkeys(page.hit.language for page, _unused in near))
         sources = tuple(
             source_of(n, page.record, page.hit.document, one, page.words) for n, (page, one) in enumerate(near, 1)

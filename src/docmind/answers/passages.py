@@ -84,6 +84,27 @@ _VERB = re.compile(  # makes a statement of a short line
     r"era|tem|têm|há|fica|custa|deve|pode|abre|fecha|es|son|están|fue|hay|tiene|tienen|cuesta|debe|puede|cierra|queda)\b",
     re.IGNORECASE,
 )
+_NOTE_WORDS = STOP_WORDS | {
+    "see",
+    "cf",
+    "id",
+    "ver",
+    "vid",
+    "der",
+    "die",
+    "das",
+    "le",
+    "les",
+    "il",
+    "we",
+    "he",
+    "she",
+    "all",
+}
+_NOTE = re.compile(r"\d{1,3}[.)]?\s+([A-ZÀ-Þ][a-zà-ÿ]*)\s+\S")  # `4 The party does not argue`
+_BEFORE_NUMBERS = re.compile(
+    r"\b(?:page|no|nos|art|article|section|chapter|table|figure|note|clause|item|of|and|to|p)\.?$", re.IGNORECASE
+)
 _FEW_LINES = 6  # on a page with no more lines, none is a running head or cut off by the end of the page
 
 Span = tuple[int, int]
@@ -438,6 +459,8 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return False
     if is_open and not is_apart and second[0] in _GOES_ON:
         return True
+    if is_open and _is_note(first, second):
+        return False
     if first.endswith(";") and second[0].islower() and (block[0], kind) == ("prose", "prose") and not is_apart:
         return True
     if second.startswith("//"):  # an address that was broken after `https:`
@@ -476,6 +499,12 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
     if kind == "keyed" or block[0] == "keyed" or is_heading(first) != is_heading(second):
         return False
     return is_open and max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
+
+
+def _is_note(first: str, second: str) -> bool:
+    """Return whether a line begins a footnote below text that has not ended: a number, and a sentence's first word."""
+    note = _NOTE.match(second)
+    return note is not None and note[1].lower() in _NOTE_WORDS and not _BEFORE_NUMBERS.search(first)
 
 
 def _are_alike(first: str, second: str) -> bool:

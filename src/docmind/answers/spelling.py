@@ -7,9 +7,11 @@ from collections.abc import Iterable
 
 from rapidfuzz.distance import OSA
 
+from docmind.answers.kinds import is_function_word
 from docmind.embedding import TextEmbedder, fold, prefix, words
 
 FEWEST, LONG = 4, 8  # letters of a word that is mended, and of one that may have two slips
+SHORT = 5  # letters; in a shorter word one may be missing, added or swapped: a wrong one makes another word
 MENDED = 4  # words of a question that are mended at most
 
 _TOKEN = re.compile(r"[^\W\d_]+")
@@ -18,9 +20,10 @@ _TOKEN = re.compile(r"[^\W\d_]+")
 def spelled(question: str, pages: Iterable[str], embedder: TextEmbedder) -> str:
     """Return the question with mistyped words replaced by words of the pages.
 
-    A word is taken for mistyped where no page has it or its first letters, it is no name, and the text model does not
-    know it as one word. It is replaced by the most frequent word that begins alike and differs by one slip: a letter
-    wrong, missing, added or swapped with the next; by two from `LONG` letters.
+    `pages` are those in the question's language. A word is taken for mistyped where no page has it or its first
+    letters, it is no name, and the text model does not know it as one word. It is replaced by the most frequent word
+    that begins alike and differs by one slip: a letter wrong, missing, added or swapped with the next; by two from
+    `LONG` letters.
     """
     tokens = [match for match in _TOKEN.finditer(question) if len(match.group()) >= FEWEST]
     tokens = [match for match in tokens if match.group().islower() or not match.start()]
@@ -36,7 +39,12 @@ def spelled(question: str, pages: Iterable[str], embedder: TextEmbedder) -> str:
     for match in reversed(tokens):
         word = fold(match.group().lower())
         start = prefix(word)
-        if not words(word) or word in held or (start is not None and start in starts and _is_form(word, held)):
+        if (
+            not words(word)
+            or is_function_word(word)
+            or word in held
+            or (start is not None and start in starts and _is_form(word, held))
+        ):
             continue
         near = _nearest(word, held, counts)
         if near and mended < MENDED and len(embedder.pieces(word)) > 1:
@@ -60,6 +68,7 @@ def _nearest(word: str, held: dict[str, str], counts: dict[str, int]) -> str:
         (distance, -counts[written], written)
         for other, written in held.items()
         if other[0] == word[0] and abs(len(other) - len(word)) <= most and len(other) >= FEWEST
+        and (len(word) >= SHORT or len(other) != len(word) or sorted(other) == sorted(word))
         and (distance := OSA.distance(word, other, score_cutoff=most)) <= most
     ]  # fmt: skip
     return min(near)[2] if near else ""

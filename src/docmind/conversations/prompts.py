@@ -54,7 +54,7 @@ _SHOWS = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"[¿\s]*(?:(?:what|who|whom|whose|where|when|why|how|which|is|are|was|were|does|do|did|has|have|can|must|may|"
+    r"\A[¿\s]*(?:(?:what|who|whom|whose|where|when|why|how|which|is|are|was|were|does|do|did|has|have|can|must|may|"
     r"qual|quais|quem|quando|onde|como|quanto|quanta|quantos|quantas|cu[áa]l(?:es)?|qui[ée]n(?:es)?|cu[áa]ndo|d[óo]nde|"
     r"c[óo]mo|cu[áa]nt[oa]s?)\b|(?:o\s)?que\s|qué\s)",
     re.IGNORECASE,
@@ -85,6 +85,24 @@ _QUALIFIED = re.compile(  # "of Amcor in 2022": what the question before was lim
 )
 
 
+_PRONOUN = re.compile(
+    r"\b(?:it|they|them|he|she|him|isso|isto|aquilo|eso|esto|aquello)\b|\b(?:this|that)\b(?=\s*[?!.]*$)", re.IGNORECASE
+)
+_LEAD = re.compile(  # the words of a question that ask
+    r"\A[¿\s]*(?:(?:what|who|whom|whose|where|when|why|how|which|qual|quais|quem|quando|onde|como|o\sque|que|"
+    r"cu[áa]l(?:es)?|qui[ée]n(?:es)?|cu[áa]ndo|d[óo]nde|c[óo]mo|qué|quant[oa]s?|cu[áa]nt[oa]s?)\b\s*"
+    r"(?:(?:much|many|long|often|far|old)\b\s*)?)?"
+    r"(?:(?:is|are|was|were|does|do|did|has|have|had|can|will|é|são|foi|foram|es|son|fue|fueron)\b\s*)?",
+    re.IGNORECASE,
+)
+_NAMES = re.compile(r"(?<=\S\s)[A-ZÀ-Þ][\w.&-]{1,40}(?:\s[A-ZÀ-Þ][\w.&-]{1,40}){0,3}")
+_AUXILIARY = re.compile(r"\b(?:do|does|did)\b", re.IGNORECASE)
+_SAY_LITTLE = """many much long often far old does did have has had be been can could will would should get got give
+make happen happens mean means say says said know tell more and but also then so me us still there here about explain
+continue quais qual quem onde como tem ter foi isso eso mas pero tambem entonces mais cual quien tiene"""
+_LIGHT = frozenset(_SAY_LITTLE.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Understood:
     """What a question asks to be searched for after the questions before it.
@@ -104,6 +122,9 @@ def understand(question: str, before: Sequence[str]) -> Understood:
 
     Without any it is left as it is, and so is a whole question that only begins with `and`: it has a topic of its own.
     A new topic ("and the pets?") takes the place of the earlier one, and keeps what that was limited to ("in 2018").
+    A question with words of its own is asked as it is, with names in the place of its pronouns; in a shorter one
+    pronouns stand for what the earlier question was about, and another year takes the place of the first. The earlier
+    question is never put before it.
     """
     asked = " ".join(question.split())
     before = list(before)[-_LOOKS_BACK:]
@@ -112,14 +133,54 @@ def understand(question: str, before: Sequence[str]) -> Understood:
     if _is_whole(asked):
         return Understood(asked, is_contextual=True, has_topic=True)
     step = next((by for pattern, by in _PAGE_STEPS if pattern.search(asked)), None)
-    base = next((earlier for earlier in reversed(before) if not points_back(earlier)), before[-1])
+    base = _base(before)
     if step is None and (topic := _new_topic(asked)):
         limits = " ".join(dict.fromkeys(match.group() for match in _QUALIFIED.finditer(base)))
         return Understood(f"{topic} {limits}".strip(), is_contextual=True, has_topic=True)
-    leant_on = " ".join(dict.fromkeys((base, before[-1])))
-    if _YEAR.search(asked):  # "and in 2019?" asks for another year, not for both years
-        leant_on = _YEAR.sub("", leant_on)
-    return Understood(f"{' '.join(leant_on.split())} {asked}", is_contextual=True, page_step=step)
+    if step is None and _has_own_words(asked):
+        names = " ".join(dict.fromkeys(match.group() for match in _NAMES.finditer(base)))
+        return Understood(_PRONOUN.sub(names, asked, count=1) if names else asked, is_contextual=True, has_topic=True)
+    if _is_other_year(asked):
+        return Understood(_with_year(base, asked), is_contextual=True, page_step=step)
+    topic = _topic_of(base)
+    replaced = _PRONOUN.sub(lambda _match: topic, asked, count=1)
+    resolved = replaced if _PRONOUN.search(asked) else f"{asked} {topic}"
+    return Understood(resolved, is_contextual=True, page_step=step)
+
+
+def _base(before: Sequence[str]) -> str:
+    """Return the last question that stood by itself, with the years that were asked for after it."""
+    at = next((at for at in reversed(range(len(before))) if not points_back(before[at])), len(before) - 1)
+    base = before[at]
+    for earlier in before[at + 1 :]:
+        base = _with_year(base, earlier) if _is_other_year(earlier) else base
+    return base
+
+
+def _is_other_year(asked: str) -> bool:
+    """Tell whether a question only asks for another year: "and in 2019?"."""
+    return bool(_YEAR.search(asked)) and not _own_words(_YEAR.sub(" ", asked))
+
+
+def _with_year(base: str, asked: str) -> str:
+    years = " ".join(dict.fromkeys(_YEAR.findall(asked)))
+    return _YEAR.sub(years, base) if _YEAR.search(base) else f"{base.rstrip(' ?!.')} {years}?"
+
+
+def _topic_of(question: str) -> str:
+    """Return what a question is about: its words without those that ask."""
+    rest = _LEAD.sub("", _JOINED.sub("", question), count=1)
+    return " ".join(_AUXILIARY.sub(" ", rest).split()).strip(" ?!.¿¡")
+
+
+def _has_own_words(asked: str) -> bool:
+    """Tell whether a question with a pronoun says by itself what it is about."""
+    return bool(_STANDS_FOR.search(asked)) and not _SHOWS.search(asked) and len(_own_words(asked)) > 1
+
+
+def _own_words(asked: str) -> list[str]:
+    rest = _PART.sub(" ", _STANDS_FOR.sub(" ", asked))
+    return [word for word in words(rest) if word not in _LIGHT and not word.isdigit()]
 
 
 def _new_topic(asked: str) -> str:
