@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from docmind.answers import quoted
 from docmind.cli.context import plain
 from docmind.cli.output import one_line, print_turn, short, tree, turn_data
-from docmind.records.answers import NOTED, Answer, Sentence, Source
+from docmind.records.answers import NOTED, Answer, Computed, Sentence, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.search import Degraded
 from shells import assert_inert
@@ -95,6 +97,19 @@ def _turn(*, is_maybe: bool) -> Turn:
     outcome = "maybe" if is_maybe else "answer"
     answer = Answer("How long?", told.answer, True, told.sources, sentences=told.sentences, outcome=outcome)
     return Turn("c", None, "How long?", 0, "answered", answer)
+
+
+def test_a_computed_answer_is_printed_whole_with_its_query(capsys: pytest.CaptureFixture[str]) -> None:
+    turn = _turn(is_maybe=True)
+    assert turn.answer is not None
+    how = Computed('SELECT count(*) FROM "a\x1b[2J.csv"', ("A",), (("1",),), 1, ("d",))
+    answer = replace(turn.answer, answer="This may answer it: 3 rows.\n\nMore.", sentences=(), computed=how)
+    print_turn(replace(turn, answer=answer))
+    lines = capsys.readouterr().out.splitlines()
+    assert "More." in lines[:3]
+    (query,) = (line for line in lines if line.startswith("Computed by: "))
+    assert query.startswith('Computed by: SELECT count(*) FROM "a')
+    assert_inert(query)
 
 
 def test_one_quote_answers_and_others_follow_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,7 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
 from desks import settings_in
 from docmind.application import DocMind
 from docmind.records.documents import Upload
+from docmind.records.query import Query
 
 SET = json.loads((Path(__file__).parent / "questions.json").read_text(encoding="utf-8"))
 SUMS = """Date,What,Category,Amount EUR
@@ -148,6 +149,43 @@ def test_an_answer_boxes_its_cells_and_lists_its_rows(tmp_path: Path) -> None:
         )
         assert answer.computed.rows[0] == ("2025-01-15", "Photo editor", "Software", "89.99")
         assert (answer.computed.rows_total, answer.computed.doc_ids) == (2, (added.doc_id,))
+
+
+def test_a_conversation_keeps_how_it_was_computed_and_erasing_drops_it(tmp_path: Path) -> None:
+    question = "How much did I spend on software in 2025?"
+    with DocMind(settings_in(tmp_path)) as docmind:
+        (added,) = docmind.add([Upload("expenses.csv", SUMS.encode())])
+        thread = docmind.conversations.create()
+        docmind.conversations.ask(Query(question), thread_id=thread.thread_id)
+        (kept,) = docmind.conversations.view(thread.thread_id).turns
+        assert kept.answer is not None
+        assert kept.answer.computed == docmind.ask(question).computed is not None
+        docmind.erasures.erase([str(added.doc_id)])
+        (left,) = docmind.conversations.view(thread.thread_id).turns
+        assert left.answer is not None
+        assert left.answer.computed is None
+        assert "148.99" not in left.answer.answer
+        assert docmind.ask(question).outcome == "not found"
+
+
+def test_a_document_in_the_bin_is_not_answered_from_memory(tmp_path: Path) -> None:
+    uploads = [Upload("birds.csv", b"Bird,Seen\nOwl,3\nCrow,9\n"), Upload("expenses.csv", SUMS.encode())]
+    question = "Which bird was seen the most?"
+    with DocMind(settings_in(tmp_path)) as docmind:
+        birds, _expenses = docmind.add(uploads)
+        assert docmind.ask(question).answer.startswith("Crow (9)")
+        docmind.documents.bin([str(birds.doc_id)])
+        assert docmind.ask(question).computed is None
+
+
+def test_what_is_not_counted_is_told_and_the_answer_is_not_sure(tmp_path: Path) -> None:
+    plants = b"Plant,Bed,Price\nRose,A,12.50\nSage,B,4.20\nMint,B,ask\nLily,A,9.00\nFern,C,7.30\n"
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("plants.csv", plants)])
+        answer = docmind.ask("What is the sum of the prices in bed B?")
+        assert answer.outcome == "maybe"
+        assert answer.answer.startswith("This may answer it: 4.20")
+        assert "1 of 5 cells of “Price” are of another kind and are not counted." in answer.answer
 
 
 def _touch(word: Any, box: Any) -> bool:

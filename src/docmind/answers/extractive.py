@@ -313,7 +313,7 @@ class Extractive:
 
     def _with_earlier(self, extract: Extract, hits: Sequence[Hit]) -> Extract:
         """Return quotes with what earlier versions, of which pages were found, say in place of the first one."""
-        if not extract.sources:
+        if extract.outcome != "answer":  # what may answer is a list, in which an earlier version would be one more
             return extract
         first, earlier = extract.sources[0], list[Earlier]()
         versions = self._catalog.versions({first.doc_id, *(hit.doc_id for hit in hits)})

@@ -345,8 +345,10 @@ def print_turn(turn: Turn, *, text: bool = True) -> None:
     if answer is not None and text:
         told = marked(answer)
         if not answer.model:
-            told = flow(told.split("\n\n")[0] if is_maybe else told)
+            told = flow(told.split("\n\n")[0] if is_maybe and answer.computed is None else told)
         click.echo(told)
+        if answer.computed is not None:
+            click.echo(_("Computed by: {query}").format(query=one_line(answer.computed.query, 1_000)))
         if answer.needs and not answer.found:
             click.echo(answer.needs)
         if answer.outcome == "noted":

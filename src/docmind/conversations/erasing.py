@@ -63,6 +63,10 @@ class _Erasing:
                 self.erased += bool(source["quote"])
                 source = _erased_source(source)
             sources.append(source)
+        computed = answer.get("computed")
+        is_computed = computed is not None and self.doc_id in computed["doc_ids"]
+        if is_computed:  # the result rests on all of its rows, also on those that are not sources
+            cited |= {source["n"] for source in sources}
         nearest = [hit for hit in answer.get("nearest", ()) if hit["doc_id"] != self.doc_id]
         self.erased += len(answer.get("nearest", ())) - len(nearest)
         text, sentences = self._sentences(answer, cited)
@@ -74,7 +78,7 @@ class _Erasing:
         if "nearest" in answer:
             changed["nearest"] = nearest
         kept = {**answer, **changed}
-        if (computed := answer.get("computed")) and self.doc_id in computed["doc_ids"]:
+        if is_computed:
             del kept["computed"]  # its rows are the document's text, and its query names values of it
             self.erased += 1
         return kept

@@ -73,6 +73,35 @@ def test_a_list_of_documents_is_shown_as_words() -> None:
             assert bad not in left, part
 
 
+def computed() -> None:
+    from typing import Any
+
+    from docmind.records.answers import Answer, Computed, Sentence, Source
+    from docmind.records.conversations import Turn
+    from docmind.ui.chat.turn import TurnPlace, _draw_answer
+
+    rows = (("<img src=x>", "3"), ("Crow", "9"))
+    how = Computed('SELECT sum("Seen") FROM "birds.csv"', ("Seen", "Seen"), rows, 40, ("d",))
+    said = "This may answer it: 12: the sum of “Seen” over 2 rows."
+    source = Source(1, "birds.csv", "d", 1, "d::page::1", "Crow | 9", (), 100, 200)
+    sentence = Sentence(said, 0, len(said), (1,), True)
+    answer = Answer("?", said + " [1]", True, (source,), sentences=(sentence,), outcome="maybe", computed=how)
+    place, mind = TurnPlace(0, is_last=True, is_open=True, is_free=True), Any
+    _draw_answer(mind, Turn("c", "b", "?", 0, "answered", answer), answer, place)  # type: ignore[arg-type]
+
+
+def test_how_an_answer_was_computed_is_shown_with_its_rows() -> None:
+    test = AppTest.from_function(computed).run()
+    assert not test.exception
+    assert "the sum of “Seen” over 2 rows" in test.markdown[0].value
+    assert test.expander[0].label == "How this was computed"
+    assert test.code[0].value == 'SELECT sum("Seen") FROM "birds.csv"'
+    shown = test.dataframe[0].value
+    assert list(shown.columns) == ["Seen", "Seen (1)"]
+    assert shown.to_numpy().tolist() == [["<img src=x>", "3"], ["Crow", "9"]]
+    assert [part.value for part in test.caption] == ["The first 2 of 40 rows."]
+
+
 def starting() -> None:
     from docmind.records.answers import Answer
     from docmind.records.conversations import Turn

@@ -15,7 +15,7 @@ import streamlit as st
 
 from docmind.answers import NOT_FOUND, SENTENCES
 from docmind.errors import DocMindError
-from docmind.records.answers import NOTED, TOLD, Answer, Source
+from docmind.records.answers import NOTED, TOLD, Answer, Computed, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
 from docmind.records.search import Filters, stage_name
 from docmind.records.values import LONGEST_QUESTION
@@ -203,7 +203,10 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace)
         return
     for fact in answer.told:
         st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
-    if answer.outcome == "maybe" and quotes:
+    if answer.computed is not None:
+        st.markdown(answer_markdown(answer))
+        _draw_computed(answer.computed, f"{place.key}-computed")
+    elif answer.outcome == "maybe" and quotes:
         _draw_passages(answer, quotes, _(answer.answer.partition("\n\n")[0]))
     elif answer.found or answer.model:
         st.markdown(answer_markdown(answer))
@@ -248,6 +251,20 @@ def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: TurnPlace
             )
         else:
             st.caption(f":material/filter_alt: {_('Searched: {what}').format(what=told)}", width="content")
+
+
+def _draw_computed(computed: Computed, key: str) -> None:
+    """Draw how an answer was computed, behind a line that opens it: the query, and the rows that it rests on."""
+    with st.expander(_("How this was computed"), icon=":material/calculate:", key=key):
+        st.code(computed.query, language="sql", wrap_lines=True)
+        names = [
+            f"{name} ({at})" if computed.columns.index(name) < at else name for at, name in enumerate(computed.columns)
+        ]
+        columns = {name: [row[at] for row in computed.rows] for at, name in enumerate(names)}
+        st.dataframe(columns, hide_index=True, key=f"{key}-rows")
+        if computed.rows_total > len(computed.rows):
+            shown, total = len(computed.rows), computed.rows_total
+            st.caption(_("The first {shown} of {total} rows.").format(shown=shown, total=total))
 
 
 def _draw_noted(answer: Answer) -> None:
