@@ -1,6 +1,8 @@
 """The functions of formulas of a workbook that are computed, and the values that they take.
 
 An argument is a value or an `Area`. What a function cannot tell for certain has no result: it raises `NoResultError`.
+
+It is one module of more than 500 lines because the functions share how they take numbers, texts, criteria and areas.
 """
 
 from __future__ import annotations

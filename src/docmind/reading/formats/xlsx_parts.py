@@ -3,7 +3,6 @@
 A workbook is read without openpyxl, because openpyxl needs both of its loads for values and formulas, keeps every cell
 of every sheet, gives no merged cells while it streams, and refuses a workbook for one bad part. Elements are known by
 their local names, and parts by their relations, so Strict workbooks and renamed parts are read alike.
-
 """
 
 from __future__ import annotations
