@@ -42,6 +42,7 @@ from docmind.tables.wordlists import (
     MONTHS,
     NEGATIONS,
     PER,
+    REASONS,
     RELATIVE,
     SHORT_MONTHS,
     SINCE,
@@ -258,7 +259,7 @@ def asked_of(question: str) -> Asked | None:
     if len(question) > LONGEST:
         return None
     words = words_of(question)
-    if not words or len(words) > WORDS:
+    if not words or len(words) > WORDS or any(word.text in REASONS for word in words):
         return None
     texts = [word.text for word in words]
     tasks: list[tuple[Task, int, int]] = []
@@ -326,6 +327,8 @@ class _Reading:
             return None
         self._find_flags()
         self._find_kind_words()
+        if any(text in ASKED_COLUMNS and by == "light" for text, by in zip(self.texts[:2], self.by, strict=False)):
+            return None  # `when` asks for what no column tells
         leftover = tuple(word.raw for word, by in zip(self.words, self.by, strict=True) if not by)
         if any(_is_hard(self.words, at) for at, by in enumerate(self.by) if not by):
             return None

@@ -57,13 +57,13 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "no_total en_total au_total ao_todo sumar somar somam suman combined gesamtsumme gesamt total_amount"
     ),
     "largest": _set(
-        "largest highest biggest most greatest maximum max top tallest longest heaviest deepest fastest oldest warmest "
+        "largest highest biggest most greatest maximum tallest longest heaviest deepest fastest oldest warmest "
         "hottest most_expensive dearest priciest widest mayor maior maximo maxima mas_alto mais_alto mas_alta "
         "mais_alta "
         "mas_caro mais_caro mas_cara mais_cara mas_largo mais_longo mas_larga mais_longa mas_grande mas mais groesste "
         "grosste groesster groessten hoechste hochste hoechsten hochsten teuerste teuersten langste laengste "
         "meisten plus_grand plus_grande plus_haut plus_haute plus_cher plus_chere plus_eleve plus_long plus_longue "
-        "le_plus mas_pesado mais_pesado peak"
+        "le_plus mas_pesado mais_pesado"
     ),
     "smallest": _set(
         "smallest lowest least fewest minimum min shortest cheapest lightest slowest coldest youngest shallowest "
@@ -256,3 +256,5 @@ TABLE_WORDS = _set(
 )
 KEYS = _set("id no nr number numero num code year ano jahr annee room key zip postcode ref reference")
 """Words in the header of a column whose numbers name their rows."""
+REASONS = _set("why explain warum wieso porque pourquoi")
+"""Words of a question for what no table tells."""
