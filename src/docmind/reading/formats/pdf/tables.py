@@ -40,7 +40,9 @@ _AFTER = frozenset(("%", ")", ")%", "%)", "pts", "bps", "x"))
 _LEADER = re.compile(r"[.\u2026\u00b7_]{3,}")
 _LEADERS = re.compile(r"(?:[.\u2026_]\s?){5}")
 _PROGRAM = re.compile(r">>>|[{}]|->|\+--|--\+|\w\s?\(\s?[\"'a-z_]{2,}[_,.]|(?<!\S)=(?!\S)|\btensor\b|(?<!\S)\|(?!\S)")
-_CAPTION = re.compile(r"(?:Table|Tabela|Tabla|Quadro|Cuadro|Tableau|Tabelle|TABLE|TABELA|TABLA|Exhibit)\s+[\dIVXA-Z]")
+_CAPTION = re.compile(
+    r"(?:Table|Tabela|Tabla|Quadro|Cuadro|Tableau|Tabelle|TABLE|TABELA|TABLA|Exhibit)\s+[\dIVXA-Z][\w.-]*\b"
+)
 
 
 @dataclass(slots=True)
@@ -162,11 +164,12 @@ def _lines(layer: Layer, shown: np.ndarray, places: Lines, captions: Sequence[Pa
     x, _y, w, h = words.boxes[shown].T
     wide = x[1:] - (x[:-1] + w[:-1]) > _GAP * np.maximum(h[1:], h[:-1])
     wide[np.asarray(places.first[1:], dtype=np.int64) - 1] = False
-    if wide.sum() < _FEWEST_ROWS:
-        return []
+    at = np.flatnonzero(wide) + 1
     firsts = places.first
+    if len(np.unique(np.searchsorted(firsts, at, side="right"))) < _FEWEST_ROWS:  # as on most pages
+        return []
     lasts = [*(number - 1 for number in firsts[1:]), len(shown) - 1]
-    cuts = (np.flatnonzero(wide) + 1).tolist()
+    cuts = at.tolist()
     starts, ends = words.starts[shown].tolist(), words.ends[shown].tolist()
     right, edges = (x + w).tolist(), x.tolist()
     left_out = {at for block in captions for at in range(block.start, block.end)}
@@ -179,6 +182,10 @@ def _lines(layer: Layer, shown: np.ndarray, places: Lines, captions: Sequence[Pa
         if starts[first] in left_out:
             continue
         line = _Line(starts[first], ends[last], places.tops[number], places.bottoms[number])
+        if cut == begun:
+            line.cells.append(_Cell(starts[first], ends[last], edges[first], right[last]))
+            out.append(line)
+            continue
         for one, other in pairwise([first, *cuts[begun:cut], last + 1]):
             cell = _Cell(starts[one], ends[other - 1], edges[one], right[other - 1])
             before = line.cells[-1] if line.cells else None
