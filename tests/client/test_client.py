@@ -99,7 +99,14 @@ SAME: dict[str, Callable[[Any], Any]] = {
         docmind.conversations.bin("birds").title,
     ),
     "jobs": lambda docmind: docmind.queue.uploads("waiting", "paused"),
-    "a checked text": lambda docmind: docmind.check("Herons nest in tall trees.", Filters(doc_ids=(herons(docmind),))),
+    "a checked text": lambda docmind: [
+        (
+            one.text,
+            one.verdict,
+            [(source.document, source.page_no, source.quote, len(source.boxes)) for source in one.sources],
+        )
+        for one in docmind.check("Herons nest in tall trees.", Filters(doc_ids=(herons(docmind),))).sentences
+    ],
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),
     "an image model": lambda docmind: docmind.visual.is_on("late"),
     "days in the bin": lambda docmind: docmind.documents.bin_days,
