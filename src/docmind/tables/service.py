@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from docmind.documents import Catalog
@@ -121,7 +122,8 @@ class TableAnswers:
         if (rivals or best.outcome == "maybe") and is_lookup:
             return None  # the quotes are as good
         if not rivals:
-            return best
+            # Tables of documents that were not read yet may have more of these rows.
+            return best if is_whole or ranked[0][0].query.task == "lookup" else replace(best, outcome="maybe")
         understood, older = next(one for one in ranked if one[0].score == score)
         result = run(understood.query, understood.tables)
         return told(understood, result, asked.language, self._catalog, others=[rivals[0][2]], older=older)
