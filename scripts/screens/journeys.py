@@ -723,7 +723,7 @@ def locked(walk: Walk) -> None:
         walk.take("choose")
         for field in walk.page.locator("input[type=password]").all():
             field.fill("herons nest in tall trees")
-        walk.press("Make the library")
+        walk.press("Create library")
         walk.page.get_by_role("link", name="Settings").wait_for()
         walk.tab.idle()
         server.stop()

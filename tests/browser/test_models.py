@@ -195,7 +195,7 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
         read_page(one, 2)
         close_reader(one)
         one.section("Search")
-        one.page.get_by_text("Models that look at pages").evaluate("heading => heading.scrollIntoView()")
+        one.page.get_by_text("Visual models").evaluate("heading => heading.scrollIntoView()")
         for theme in THEMES:
             one.wear(theme)
             take(one, f"seeing-{theme}")

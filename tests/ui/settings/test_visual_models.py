@@ -104,7 +104,7 @@ def with_pages(*uploads: Upload) -> None:
 def test_what_is_known_is_told_before_anything_is_fetched() -> None:
     test = opened(settings_page)
     words = said(test)
-    for told in ("Find pages by describing them", "siglip", "not fetched", "licence Apache-2.0"):
+    for told in ("Find figures and photos by description", "siglip", "not fetched", "licence Apache-2.0"):
         assert told in words
     assert re.search(r"about 8\d\d MB to fetch", words)
     assert "DOCMIND_VISUAL__LATE_MODEL=" in words

@@ -226,9 +226,9 @@ def _lock_screen(vault: AppState) -> None:
             )
             again = passphrase
             if is_chosen:
-                again = st.text_input(_("The same again"), type="password", autocomplete="new-password")
+                again = st.text_input(_("Repeat passphrase"), type="password", autocomplete="new-password")
             does = (
-                _("Make the library") if vault.is_new else _("Open the library") if vault.is_recovering else _("Unlock")
+                _("Create library") if vault.is_new else _("Open the library") if vault.is_recovering else _("Unlock")
             )
             is_sent = st.form_submit_button(does, type="primary")
         browser_part(Path(__file__).parent, "focus", key="focus-passphrase", height=1)

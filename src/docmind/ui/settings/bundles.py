@@ -27,7 +27,7 @@ _FROM, _OLD, _ERASED = "bundle-from", "bundle-old", "bundle-erased"
 
 def section(docmind: DocMind) -> None:
     """Draw the forms that write and read a bundle, and how far that is."""
-    st.subheader(_("Carry the library"), anchor=False)
+    st.subheader(_("Move or back up"), anchor=False)
     st.caption(
         _("One encrypted file takes documents, conversations and memories to another computer, or keeps a copy.")
     )
@@ -37,7 +37,7 @@ def section(docmind: DocMind) -> None:
         return
     if going is not None:
         _outcome(going)
-    with st.expander(_("Write a bundle"), icon=":material/archive:"), st.form(_WRITE, border=False):
+    with st.expander(_("Export library…"), icon=":material/archive:"), st.form(_WRITE, border=False):
         st.text_input(_("New file"), key=_TO, placeholder=str(Path.home() / f"library{SUFFIX}"))
         st.text_input(_("New passphrase"), type="password", key=_NEW, autocomplete="new-password")
         st.text_input(_("New passphrase again"), type="password", key=_AGAIN, autocomplete="new-password")
@@ -48,7 +48,7 @@ def section(docmind: DocMind) -> None:
     errors.show_of(_WRITE)
     if docmind.is_read_only:
         return
-    with st.expander(_("Read a bundle"), icon=":material/unarchive:"), st.form(_READ, border=False):
+    with st.expander(_("Import library…"), icon=":material/unarchive:"), st.form(_READ, border=False):
         st.text_input(_("File"), key=_FROM, placeholder=str(Path.home() / f"library{SUFFIX}"))
         st.text_input(_("Passphrase of the bundle"), type="password", key=_OLD, autocomplete="off")
         st.caption(_("What the library lacks is added. Nothing is replaced."))
@@ -113,7 +113,7 @@ def _outcome(going: LongWork) -> None:
             errors.show_message(_("Left out, because its stored files are damaged: {name}").format(name=name))
     elif isinstance(going.result, BundleReport):
         st.success(
-            _("The bundle is read: {documents} added.").format(documents=documents(going.result.documents)),
+            _("Imported: {documents} added.").format(documents=documents(going.result.documents)),
             icon=":material/check:",
         )
         for name in going.result.erased:

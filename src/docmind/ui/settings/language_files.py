@@ -107,7 +107,7 @@ def _draw(docmind: DocMind, settings: Settings, was_running: bool) -> None:
         st.text_input(
             _("Another model to fetch"), key=_OTHER, placeholder=_("OWNER/NAME FILE.gguf, or https://host/FILE.gguf")
         )
-        st.text_input(_("Its sha256, for an address"), key=_SUM)
+        st.text_input(_("SHA-256 (required for a URL)"), key=_SUM)
         st.form_submit_button(_("Fetch…"), on_click=_name_other)
     errors.show_of(_OTHER)
 

@@ -181,7 +181,7 @@ def privacy(docmind: DocMind) -> None:
         about=_("It keeps the libraries that read your documents from reaching other computers"),
     )  # fmt: skip
     choice = docmind.index.choice
-    texts: dict[AtRest, str] = {"ephemeral": _("Encrypted"), "blinded": _("Scrambled: opens a little faster")}
+    texts: dict[AtRest, str] = {"ephemeral": _("Encrypted"), "blinded": _("Less protected: opens faster")}
     chosen = st.radio(
         _("The index while DocMind is closed"),
         list(texts),

@@ -70,7 +70,7 @@ def measuring() -> Measuring:
 _POLL_S, _GLANCE_S = 0.8, 3.0  # while something is waited for, and while pages are embedded in the background
 _KINDS: dict[ModelKind, tuple[str, str]] = {
     "image": (
-        N_("Find pages by describing them"),
+        N_("Find figures and photos by description"),
         N_(
             "Words find figures, photographs and tables that have no words of their own. Works on any "
             "laptop; all pages are looked at in the background."
@@ -91,7 +91,7 @@ _Colour = Literal["green", "blue", "gray", "red"]
 
 def section(docmind: DocMind, settings: Settings) -> None:
     """Draw every known model by its purpose; polls downloads and measurements by itself."""
-    st.subheader(_("Models that look at pages"), anchor=False)
+    st.subheader(_("Visual models"), anchor=False)
     st.caption(
         _(
             "Optional. Search by words, and finding a page by a picture of it, work without them. "
