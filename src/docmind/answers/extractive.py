@@ -71,6 +71,7 @@ STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
 HEADED = 0.5  # weight of words that only the heading above a quote has
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
+ONLY_OLDER = 0.1  # by how much surer an earlier version must be to be quoted in place of the newest one
 NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
 _SENTENCE_ENDS = (".", "!", "?")
 _OUTCOMES: tuple[Outcome, ...] = ("not found", "maybe", "answer")  # the surer, the later
@@ -293,7 +294,8 @@ class Extractive:
             return self._extract(question, found, besides)
         newest = self._extract(question, without(found, older), besides)
         every = self._extract(question, found, besides)
-        if _OUTCOMES.index(newest.outcome) < _OUTCOMES.index(every.outcome):
+        more = _OUTCOMES.index(every.outcome) - _OUTCOMES.index(newest.outcome)
+        if more > 0 or (more == 0 and every.outcome == "maybe" and every.confidence > newest.confidence + ONLY_OLDER):
             return every
         return self._with_earlier(newest, [hit for hit in found.ranked_by_words[:PAGES] if hit.doc_id in older])
 
