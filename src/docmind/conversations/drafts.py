@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from docmind.answers import DraftSentence, Passage
 
 MOST_SENTENCES = 1_000
-"""Sentences of one text: each is a search of some ten milliseconds, so the longest text takes a minute or two."""
+"""Sentences of one text: each takes some tenths of a second, mostly to embed passages, so the longest takes minutes."""
 
 _PAGES = 8  # searched for each sentence
 _NEIGHBOUR = 3  # pages that a sentence has from the one before it, and from the one after it
