@@ -124,10 +124,11 @@ FILES = Library(
 ASKED = (
     ("How much is the deposit for the boathouse?", "480 euros and is returned within ten days", "350"),
     ("Is the groundsheet of waxed canvas ordered?", "☒ Groundsheet of waxed canvas", ""),
-    ("What is the share of Pollen in the South?", "South | Pollen | 25.0%", ""),
+    ("What is the share of Pollen in the South?", "25.0%: “Share” where “Kind” is Pollen and “Group” is South", ""),
     ("Where was the oil of the lamp pressed?", "Its oil was pressed in Haldenmoor", ""),
     ("To whom went the last of its looms?", "went to a widow from Stour, who wove on it", "iron"),
-    ("Which locker has Person137?", "Person137 | Town137 | L763", "Person138"),
+    ("Where is the chest of the weavers today?", "The chest is in the town hall of Stour today", ""),
+    ("Which locker has Person137?", "L763", "L762"),
 )
 
 

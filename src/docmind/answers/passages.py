@@ -125,7 +125,7 @@ _KNOWN: dict[PageKind, Kind] = {
     "note": "prose",
 }
 """How blocks are quoted whose kind the file says; a paragraph may be a title or a fragment for all that."""
-_ASIDE = frozenset({"header", "footer", "footnote", "caption"})
+_ASIDE = frozenset({"header", "footer", "caption"})  # a note may state what is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Passage:
     """What can be quoted: its own span, and the span that it needs to be understood, if that is elsewhere.
 
     `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header,
-    `is_aside` that the file calls it a footnote, caption, header or footer.
+    `is_aside` that the file calls it a caption, header or footer.
     """
 
     start: int
