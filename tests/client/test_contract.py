@@ -122,6 +122,9 @@ def answers(docmind: Any) -> None:
     answer = docmind.ask("Where do herons nest?")
     assert (answer.found, answer.sources[0].page_no) == (True, 2)
     assert not docmind.ask("Who won the cup in 1998?").found
+    checked = docmind.check("Herons nest in tall trees. Owls hunt at night.")
+    assert [one.verdict for one in checked.sentences] == ["supported", "not found"]
+    assert [source.page_no for source in checked.sentences[0].sources] == [2]
 
 
 def conversations(docmind: Any) -> None:
