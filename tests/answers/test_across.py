@@ -43,7 +43,7 @@ class Spoken(FakeEmbedder):
 
 
 def nearest(question: str, *passages: str) -> list[int]:
-    return nearest_across(question, passages, Spoken(), VectorCache(100))
+    return nearest_across(question, [("", one) for one in passages], Spoken(), VectorCache(100))
 
 
 def test_what_is_near_is_shown_and_nothing_else() -> None:
@@ -57,7 +57,7 @@ def test_a_value_of_the_kind_that_is_asked_for_counts() -> None:
 
 
 def test_a_model_of_one_language_says_nothing() -> None:
-    assert nearest_across("Wer zahlt?", ["The tenant pays"], FakeEmbedder(), VectorCache(100)) == []
+    assert nearest_across("Wer zahlt?", [("", "The tenant pays")], FakeEmbedder(), VectorCache(100)) == []
 
 
 def test_the_language_of_a_page_must_be_known_and_another_one() -> None:
@@ -89,4 +89,5 @@ def test_a_sentence_in_another_language_is_shown(desk: DocMind) -> None:
     assert sum(right) >= 0.75 * len(pairs)
     assert sum(desk.ask(row["question"]).found for row in outside) <= 1
     named = desk.ask("Are pets allowed?")
-    assert (named.outcome, named.answer.partition("\n")[0]) == ("maybe", "On a page in German:")
+    assert named.outcome == "maybe"
+    assert named.answer.startswith(("On a page in German", "On pages in German"))

@@ -166,7 +166,8 @@ def test_a_stop_before_the_first_page_leaves_the_file_only(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_book_begun_as_text_restarts_once_it_can_be_drawn(tmp_path: Path) -> None:
+def test_a_book_begun_as_text_restarts_once_it_can_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.ingest.pipeline._SHEETS", 4)
     require(browser.find_browser(), "no Chromium on this system (Debian: apt install chromium)")
     upload = Upload(
         "trees.epub", papers.book([f"<h1>Chapter {number}</h1><p>{'A tree. ' * 900}</p>" for number in range(5)])

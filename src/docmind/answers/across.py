@@ -16,10 +16,11 @@ from docmind.answers.kinds import asked_of, holds, is_statement, language_of_que
 from docmind.embedding import TextEmbedder, VectorCache, of_many_languages
 from docmind.errors import DocMindError
 
-NEAR = 0.35  # cosine from which a passage in another language may answer
+NEAR = 0.37  # cosine from which a passage in another language may answer
 NEAR_FIRST = 0.08  # below the best one's: what is shown beside it
 SHOWN = 3
 PASSAGES = 48  # that are embedded: 2-3 ms each on one core
+_TITLE = 120  # characters of the title above a passage
 
 _SPACE = re.compile(r"\s+")
 
@@ -29,15 +30,19 @@ def is_other_language(question: str, language: str) -> bool:
     return bool(language) and language != language_of_question(question)
 
 
-def nearest_across(question: str, passages: Sequence[str], embedder: TextEmbedder, read: VectorCache) -> list[int]:
+def nearest_across(
+    question: str, passages: Sequence[tuple[str, str]], embedder: TextEmbedder, read: VectorCache
+) -> list[int]:
     """Return the passages that may answer a question in another language, best first, by their indices.
 
+    Each comes with the title above it, which is embedded with it: a sentence seldom names what its page is about.
     Passages without a value of the kind that is asked for are left out. Nothing where none is near, and where the text
     model knows one language or cannot be used.
     """
     target = asked_of(question)
-    texts = [_SPACE.sub(" ", one).strip() for one in passages[:PASSAGES]]
-    fitting = [is_statement(text) and holds(target, text) for text in texts]
+    said = [(_clean(title)[:_TITLE], _clean(one)) for title, one in passages[:PASSAGES]]
+    fitting = [is_statement(text) and holds(target, text) for _title, text in said]
+    texts = [f"{title}. {text}" if title else text for title, text in said]
     if not any(fitting):
         return []
     try:
@@ -52,3 +57,7 @@ def nearest_across(question: str, passages: Sequence[str], embedder: TextEmbedde
     order = [int(at) for at in np.argsort(-worth)[:SHOWN]]
     least = max(NEAR, float(worth[order[0]]) - NEAR_FIRST)
     return [at for at in order if worth[at] >= least]
+
+
+def _clean(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()

@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.across import is_other_language, nearest_across
+from docmind.answers.extremes import most_extreme
 from docmind.answers.kinds import (
     Asked,
     asked_of,
@@ -27,7 +28,7 @@ from docmind.answers.kinds import (
     is_statement,
     language_of_question,
 )
-from docmind.answers.passages import Passage, code_passages, edges, headed_passages, is_heading, passages
+from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.spelling import spelled
 from docmind.answers.values import met_spans
 from docmind.answers.verify import MAYBE
@@ -62,6 +63,7 @@ KEPT_UNSURE = 0.5  # the same where the first quote is not sure to answer
 SAME_PAGE = 0.3  # penalty for each quote already taken from the same page
 CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
 MISFIT = 0.2  # penalty for a quote without a value of the kind that is asked for
+NO_ANSWER = 0.6  # penalty for a quote that answers nothing: a title, a caption, a question, a sentence with a hole
 CLAUSE = 2.0  # preference for the clause of the number that is asked for
 CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
 CLAUSES = 4  # passages of such clauses that count
@@ -80,6 +82,7 @@ _SHORTEST_STEM, _PLURALS = 3, ("s", "es", "ment", "ments")
 PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for the word itself
 WEAK = 0.3  # weight of words that say little about what is asked for
 
+_SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
@@ -361,6 +364,12 @@ class Extractive:
             unit.coverage = float(unit.meets @ weights)
         new = [unit for unit in units if unit.text not in besides and unit not in clauses]
         chosen = clauses + _choose(new or units, pages, candidates)
+        extreme = None
+        if target.kind == "extreme":
+            at = most_extreme(asked, [unit.own(pages[unit.page]) for unit in units], [unit.coverage for unit in units])
+            extreme = units[at] if at is not None else None
+        if extreme is not None and all(one is not extreme for one in chosen):
+            chosen.append(extreme)
         nearest = found.nearest_cosine
         vectors, degraded = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], nearest)
         if degraded:
@@ -368,6 +377,9 @@ class Extractive:
         cosines = vectors[1:] @ vectors[0]
         fitting = [_fits(target, unit, pages[unit.page]) for unit in chosen]
         best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
+        if extreme is not None:
+            at = next(at for at, one in enumerate(chosen) if one is extreme)
+            best, shares = [at, *(one for one in best if one != at)][: len(best)], (1.0, *shares[:-1])
         lead = chosen[best[0]]
         page = pages[lead.page]
         context = f"{page.label} {page.title} {lead.heading} {lead.text}"
@@ -402,20 +414,20 @@ class Extractive:
         if not any(is_other_language(question, page.hit.language) for page in pages):
             return None
         passages = [
-            (page, one)
+            (page, heading, one)
             for page in pages
-            for _unused, one in page.passages
+            for heading, one in page.passages
             if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and not one.is_aside
         ]
-        texts = [one.text(page.text) for page, one in passages]
+        said = [(heading or page.title, one.text(page.text)) for page, heading, one in passages]
         # German writes every noun with a capital.
         asked = question.lower() if language_of_question(question) == "de" else question
-        near = [passages[at] for at in nearest_across(question, texts, self._embedder, self._read)]
+        near = [passages[at] for at in nearest_across(question, said, self._embedder, self._read)]
         if not near or not is_other_language(question, near[0][0].hit.language):
             return None  # what the question's own language has is nearer, and was not found to answer
         near = [
             (page, one)
-            for page, one in near
+            for page, _heading, one in near
             if is_other_language(question, page.hit.language)
             and names_are_met(asked, f"{page.label} {page.title} {one.text(page.text)}")
         ]
@@ -588,10 +600,17 @@ def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     own, around = unit.own(page), f"{page.label} {page.title} {unit.heading}"
     if is_of_another_year(target, unit.text, around):
         return ANOTHER_YEAR
-    is_title = not unit.passage.is_row and all(map(is_heading, own.splitlines()))
-    if is_title or unit.passage.is_aside or not is_statement(own) or not holds(target, unit.text, heading=unit.heading):
-        return MISFIT
-    return 0.0
+    is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
+    if is_title or unit.passage.is_aside or not is_statement(own):
+        return NO_ANSWER
+    return 0.0 if holds(target, unit.text, heading=unit.heading) else MISFIT
+
+
+def _heads(unit: _Unit, page: _Page) -> bool:
+    """Return whether a passage is the title of its document: first lines that say nothing but a name and a year."""
+    own = unit.own(page)
+    is_first = page.record.page_no == 1 and unit.passage is page.passages[0][1]
+    return is_first and not _SAYS.search(own) and not own.rstrip().endswith(_SENTENCE_ENDS) and not has_verb(own)
 
 
 def _placed_names(asked: str) -> list[tuple[int, str]]:

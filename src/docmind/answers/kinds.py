@@ -101,6 +101,11 @@ def language_of_question(question: str) -> str:
     return max(counts, key=counts.__getitem__)  # the first of equals
 
 
+def is_of_smallest(question: str) -> bool:
+    """Return whether a question for an extreme asks for the smallest."""
+    return not _rules().words["smallest"].isdisjoint(re.findall(r"[a-z]+", _folded(question)))
+
+
 def is_function_word(word: str) -> bool:
     """Return whether a folded word is a function word of one of the five languages."""
     return any(word in telling for telling in _rules().languages.values())

@@ -257,6 +257,11 @@ def nearest_heading(text: str, at: int) -> str:
     return next((line for line in lines if is_heading(line) and not _PAGE_NUMBER.fullmatch(line)), "")
 
 
+def has_verb(text: str) -> bool:
+    """Return whether a text has a verb that makes a statement of a short line, in English, Portuguese or Spanish."""
+    return _VERB.search(text) is not None
+
+
 def is_heading(line: str) -> bool:
     """Return whether a line reads as a title: short, without a full stop, in capitals or capitalised words."""
     line = " ".join(line.split())
