@@ -156,7 +156,7 @@ def test_the_references_of_every_hit_open(door: str, app: App, kept: DocMind, tm
             assert hit["image"] is not None, (name, hit["document"])
             image, thumbnail = (ArtifactRef(**hit[each]) for each in ("image", "thumbnail"))
             page = kept.documents.page_image(hit["doc_id"], hit["page_no"])
-            assert kept.vault.artifacts.get(image) == page
-            assert kept.vault.artifacts.get(thumbnail) == kept.documents.page_image(
+            assert kept.pictures.get(image) == page
+            assert kept.pictures.get(thumbnail, thumbnail=True) == kept.documents.page_image(
                 hit["doc_id"], hit["page_no"], thumbnail=True
             )

@@ -58,7 +58,7 @@ def test_a_document_whose_rows_are_lost_comes_back(shell: Shell) -> None:
 def test_what_is_found_is_said_with_what_to_do(shell: Shell) -> None:
     well = shell.run("doctor", "--full").stdout
     assert well.startswith("All is well.\nChecked in ")
-    assert "2 documents, 3 pages, 8 files" in well
+    assert "2 documents, 3 pages, 7 files" in well
     (data_of(shell) / "notes.txt").write_text("not DocMind's")
     told = shell.run("doctor", code=1).stdout
     assert told.startswith("The data folder holds a file that isn't DocMind's. (1)\n    notes.txt\n  Move it")

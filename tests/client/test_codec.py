@@ -38,6 +38,8 @@ def sample(declared: Any, *, is_full: bool) -> Any:
             values["seen"] = False
         if "outcome" in values:
             values["outcome"] = "answer" if values["found"] else "not found"
+        if "verdict" in values:
+            values["verdict"] = "supported" if is_full else "no claim"
         return declared(**values)  # type: ignore[operator]
     if origin in OBJECTS:
         return {sample(inner[0], is_full=is_full): sample(inner[1], is_full=is_full)} if is_full else {}

@@ -51,11 +51,11 @@ def test_what_is_found_is_told_and_repaired(data_dir: Path) -> None:
     test = pressed(test, "check-now")
     assert [one.value for one in test.warning] == ["Something is not as it should be."]
     assert [one.label for one in test.expander] == [
-        "The picture of a page is missing. (2)",
+        "The picture of a page is missing. (1)",
         "The data folder holds a file that isn't DocMind's. (1)",
     ]
     test = pressed(test, "check-repair")
-    assert [one.value for one in test.success] == ["2 findings were mended."]
+    assert [one.value for one in test.success] == ["1 finding was mended."]
     assert len(test.expander) == 1
     assert docmind.documents.page_image(docmind.documents.all()[0].doc_id, 1)
 
