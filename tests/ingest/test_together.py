@@ -142,12 +142,15 @@ def test_the_background_queue_restores_a_text_of_the_bin(desk: DocMind) -> None:
     assert binned in {hit.doc_id for hit in desk.search("storks of note 1").hits}
 
 
-def test_pages_of_a_group_have_their_picture_marks_at_once(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_a_group_await_their_picture_marks(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.lookalike, "wake", lambda: None)  # nothing is prepared after the commit
     text = "A crane crossed the marsh before the rain. " * 20
     ids = list(desk.queue.hold([*notes(5), Upload("crane.txt", text.encode())]))
     results = desk.queue.read_together(ids)
     assert [result.status for result in results.values()] == ["added"] * 6
+    assert desk.lookalike.missing() == 6
+    assert desk.lookalike.search(desk.documents.page_image(results[ids[-1]].doc_id or "", 1)).degraded
+    desk.lookalike.catch_up()
     assert desk.lookalike.missing() == 0
     shown = desk.lookalike.search(desk.documents.page_image(results[ids[-1]].doc_id or "", 1))
     assert (shown.hits[0].document, shown.found, shown.degraded) == ("crane.txt", True, ())

@@ -264,7 +264,6 @@ class Ingest:
                     self._uploads.begin(text.file.upload_id)
                     self._catalog.begin_document(text.info, text.file.original)
                     self._catalog.put_pages(text.pages)
-                    self._lookalike.keep({page.image.sha256: page.marks for page in text.pages})
                 for _, nodes, made in groups:
                     self._nodes.put([node for node in nodes if node.doc_id not in gone])
                     if gone:  # vectors of texts that have no node any more are not kept
