@@ -190,3 +190,15 @@ def test_what_is_not_counted_is_told_and_the_answer_is_not_sure(tmp_path: Path) 
 
 def _touch(word: Any, box: Any) -> bool:
     return word.x < box.x + box.w and box.x < word.x + word.w and word.y < box.y + box.h and box.y < word.y + word.h
+
+
+def test_a_sum_is_not_sure_while_tables_of_other_documents_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("docmind.tables.service.PAGES", 1)
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("notes.txt", b"Herons nest in tall trees."), Upload("spending.csv", SUMS.encode())])
+        answer = docmind.ask("How much did I spend on software in 2025?")
+    assert answer.outcome == "maybe"
+    assert answer.answer.startswith("This may answer it: 148.99")
+    assert "could not be read" in answer.answer

@@ -6,7 +6,7 @@ from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
 from .passages import headed_passages, is_heading, nearest_heading
 from .summary import Summarizer
-from .verify import Passage, Verified, Verifier, quote_source, quoted
+from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
 
 __all__ = [
     "NOT_FOUND",
@@ -35,6 +35,7 @@ __all__ = [
     "neutral",
     "neutral_draft",
     "not_found",
+    "page_source",
     "quote_source",
     "quoted",
     "recognise",

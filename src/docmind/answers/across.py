@@ -7,7 +7,6 @@ English, Portuguese, Spanish, German and French and on 40 questions that no page
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,8 +20,6 @@ NEAR_FIRST = 0.08  # below the best one's: what is shown beside it
 SHOWN = 3
 PASSAGES = 48  # that are embedded: 2-3 ms each on one core
 _TITLE = 120  # characters of the title above a passage
-
-_SPACE = re.compile(r"\s+")
 
 
 def is_other_language(question: str, language: str) -> bool:
@@ -60,4 +57,4 @@ def nearest_across(
 
 
 def _clean(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())

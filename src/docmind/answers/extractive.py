@@ -31,7 +31,7 @@ from docmind.answers.kinds import (
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.spelling import spelled
 from docmind.answers.values import met_spans
-from docmind.answers.verify import MAYBE
+from docmind.answers.verify import MAYBE, page_source
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
@@ -528,19 +528,8 @@ def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed:
     placed, lead = placed or Words.unpack(page.words), passage.lead
     is_near = lead is not None and passage.start - lead[1] <= LEAD_NEAR
     spans = passage.spans() if is_near else ((passage.start, passage.end),)
-    return Source(
-        n=n,
-        document=document,
-        doc_id=page.doc_id,
-        page_no=page.page_no,
-        page_id=page.page_id,
-        quote=passage.text(page.text),
-        boxes=tuple(box for span in spans for box in placed.boxes_of(*span)),
-        page_width=page.width,
-        page_height=page.height,
-        image_artifact_id=page.image.sha256,
-        image_artifact_suffix=page.image.suffix,
-    )
+    boxes = [box for span in spans for box in placed.boxes_of(*span)]
+    return page_source(n, document, page, quote=passage.text(page.text), boxes=boxes)
 
 
 def asked_part(question: str) -> str:

@@ -25,7 +25,8 @@ def with_looks(checked: Verified, looks: Sequence[PageHit], catalog: Catalog, ep
     for hit in looks:
         record = records.get((hit.doc_id, hit.page_no))
         if record is not None and (hit.doc_id, hit.page_no) not in cited:  # None: deleted since the search
-            more.append(page_source(len(checked.sources) + len(more) + 1, hit, record, epoch, "look"))
+            n = len(checked.sources) + len(more) + 1
+            more.append(page_source(n, hit.document, record, epoch=epoch, kind="look"))
     if not more:
         return checked
     answer, sentences = checked.answer, checked.sentences

@@ -23,6 +23,7 @@ from docmind.answers.versions import Earlier
 from docmind.documents import PageRecord, Words
 from docmind.embedding import TextEmbedder, name_of, sentence_ends
 from docmind.records.answers import Outcome, Sentence, Source, SourceKind
+from docmind.records.documents import Box
 from docmind.records.search import Degraded, Hit, PageHit
 from docmind.wording import N_
 
@@ -443,7 +444,7 @@ def _assemble(
         for passage in looked:
             if passage.page.page_id not in numbers:
                 numbers[passage.page.page_id] = n = len(numbers) + 1
-                sources.append(page_source(n, passage.hit, passage.page, epoch, "seen"))
+                sources.append(page_source(n, passage.hit.document, passage.page, epoch=epoch, kind="seen"))
         of = tuple(numbers[key] for key in (*cited, *dict.fromkeys(passage.page.page_id for passage in looked)))
         sentences.append(Sentence(said, start, start + len(said), of, bool(cited), piece.is_claim, seen=bool(looked)))
         text += said + ("\n" if of and piece.kind == "code" else "") + "".join(f" [{n}]" for n in of)
@@ -470,32 +471,29 @@ def _holder(merged: Sequence[_Place], place: _Place) -> _Place:
 
 def quote_source(n: int, hit: PageHit, page: PageRecord, span: tuple[int, int], epoch: int) -> Source:
     """Return a span of a page's text as a source. Raises `DamagedError` where the words of the page are damaged."""
+    boxes = Words.unpack(page.words).boxes_of(*span)
+    return page_source(n, hit.document, page, epoch=epoch, quote=page.text[slice(*span)], boxes=boxes)
+
+
+def page_source(
+    n: int,
+    document: str,
+    page: PageRecord,
+    *,
+    epoch: int = 0,
+    quote: str = "",
+    boxes: Sequence[Box] = (),
+    kind: SourceKind = "quote",
+) -> Source:
+    """Return a page of a document as source `n`, with what is quoted from it and the boxes of that."""
     return Source(
         n=n,
-        document=hit.document,
+        document=document,
         doc_id=page.doc_id,
         page_no=page.page_no,
         page_id=page.page_id,
-        quote=page.text[slice(*span)],
-        boxes=Words.unpack(page.words).boxes_of(*span),
-        page_width=page.width,
-        page_height=page.height,
-        index_epoch=epoch,
-        image_artifact_id=page.image.sha256,
-        image_artifact_suffix=page.image.suffix,
-    )
-
-
-def page_source(n: int, hit: PageHit, page: PageRecord, epoch: int, kind: SourceKind) -> Source:
-    """Return a page as a source that quotes nothing."""
-    return Source(
-        n=n,
-        document=hit.document,
-        doc_id=page.doc_id,
-        page_no=page.page_no,
-        page_id=page.page_id,
-        quote="",
-        boxes=(),
+        quote=quote,
+        boxes=tuple(boxes),
         page_width=page.width,
         page_height=page.height,
         index_epoch=epoch,

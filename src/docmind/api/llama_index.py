@@ -134,7 +134,7 @@ def _node_of(hit: Hit, degraded: Sequence[Degraded], **more: Any) -> NodeWithSco
         "page_id": hit.page_id,
         "modality": hit.modality,
         "language": hit.language,
-        "box": _around(hit.boxes),
+        "box": list(box) if (box := Box.around(hit.boxes)) is not None else None,
         "boxes": [list(box) for box in hit.boxes],
         "page_width": hit.page_width,
         "page_height": hit.page_height,
@@ -158,12 +158,3 @@ def _node_of(hit: Hit, degraded: Sequence[Degraded], **more: Any) -> NodeWithSco
         excluded_llm_metadata_keys=hidden,
     )
     return NodeWithScore(node=node, score=hit.score)
-
-
-def _around(boxes: Sequence[Box]) -> list[float] | None:
-    """Return the smallest rectangle that holds all boxes, None where there are none."""
-    if not boxes:
-        return None
-    left, top = min(box.x for box in boxes), min(box.y for box in boxes)
-    right, bottom = max(box.x + box.w for box in boxes), max(box.y + box.h for box in boxes)
-    return [left, top, right - left, bottom - top]

@@ -7,7 +7,7 @@ Times end in `_ms` (durations) or `_at_ms` (Unix time).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
@@ -38,6 +38,15 @@ class Box(NamedTuple):
     y: float
     w: float
     h: float
+
+    @staticmethod
+    def around(boxes: Sequence[Box]) -> Box | None:
+        """Return the smallest rectangle that holds all boxes, None where there are none."""
+        if not boxes:
+            return None
+        left, top = min(box.x for box in boxes), min(box.y for box in boxes)
+        right, bottom = max(box.x + box.w for box in boxes), max(box.y + box.h for box in boxes)
+        return Box(left, top, right - left, bottom - top)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from docmind.documents import Catalog
@@ -13,7 +12,7 @@ from docmind.embedding import fold
 from docmind.errors import DamagedError
 from docmind.records.search import Filters
 from docmind.tables.loading import Table, Tables, Unread
-from docmind.tables.query import SlowQueryError, run
+from docmind.tables.query import Result, SlowQueryError, run
 from docmind.tables.telling import TableAnswer, told
 from docmind.tables.understanding import Asked, Names, Understood, asked_of, names_of, understand
 
@@ -102,31 +101,30 @@ class TableAnswers:
     ) -> TableAnswer | None:
         """Return the answer of the reading that accounts for the question best; a rival as good makes it unsure."""
         ranked = sorted(found, key=lambda one: (-one[0].score, not one[0].is_sure))
-        answers: list[tuple[float, TableAnswer, str]] = []
+        answers: list[tuple[Understood, list[str], Result, TableAnswer]] = []
         for understood, older in ranked:
-            if answers and understood.score < answers[0][0]:
+            if answers and understood.score < answers[0][0].score:
                 break
             try:
                 result = run(understood.query, understood.tables)
-                others = [answers[0][2]] if answers else []
-                one = told(understood, result, asked.language, self._catalog, others=others, older=older)
+                one = told(understood, result, asked.language, self._catalog, older=older)
             except (SlowQueryError, DamagedError):
                 return None
             if one is not None:
-                answers.append((understood.score, one, understood.tables[0].document))
+                answers.append((understood, older, result, one))
         if not answers:
             return None
-        score, best, _name = answers[0]
-        is_lookup = ranked[0][0].query.task == "lookup" or not is_whole
-        rivals = [other for other in answers[1:] if _says(other[1]) != _says(best)]
-        if (rivals or best.outcome == "maybe") and is_lookup:
+        understood, older, result, best = answers[0]
+        is_lookup = understood.query.task == "lookup"
+        rivals = [other.tables[0].document for other, *_rest in answers[1:]] if best.outcome == "answer" else []
+        if (rivals or best.outcome == "maybe") and (is_lookup or not is_whole):
             return None  # the quotes are as good
-        if not rivals:
-            # Tables of documents that were not read yet may have more of these rows.
-            return best if is_whole or ranked[0][0].query.task == "lookup" else replace(best, outcome="maybe")
-        understood, older = next(one for one in ranked if one[0].score == score)
-        result = run(understood.query, understood.tables)
-        return told(understood, result, asked.language, self._catalog, others=[rivals[0][2]], older=older)
+        if not rivals and (is_whole or is_lookup):
+            return best
+        # Tables of documents that were not read yet may have more of these rows.
+        return told(
+            understood, result, asked.language, self._catalog, others=rivals[:1], older=older, is_whole=is_whole
+        )
 
     def _groups_of(self, filters: Filters) -> tuple[list[_Group], bool]:
         """Return the tables that are asked by their headers, and whether none was left out; kept for one state."""
@@ -181,7 +179,3 @@ def without_older(group: Sequence[Table]) -> tuple[list[Table], list[str]]:
         kept.append(table)
         held.append(rows)
     return kept, older
-
-
-def _says(answer: TableAnswer) -> str:
-    return answer.checked.answer.split(":")[0].strip()

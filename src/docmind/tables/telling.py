@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
-from docmind.answers import Verified
-from docmind.documents import Catalog, PageRecord, Words
+from docmind.answers import Verified, page_source
+from docmind.documents import Catalog, Words
 from docmind.records.answers import Computed, Outcome, Sentence, Source
 from docmind.tables.loading import Row, Table
 from docmind.tables.query import Filter, Result, sql_of
@@ -136,7 +135,7 @@ class Telling:
         shown = self._listed(query.column, result.best)
         return f"{names} ({shown}): {told}{self._place()}." if names else f"{shown}: {told}{self._place()}."
 
-    def notes(self, others: Sequence[str] = (), older: Sequence[str] = ()) -> list[str]:
+    def notes(self, others: Sequence[str], older: Sequence[str], *, is_whole: bool) -> list[str]:
         """Return what limits the answer, a sentence each."""
         said, found = self.said, []
         query, result = self.query, self.result
@@ -148,7 +147,7 @@ class Telling:
             total = sum(table.columns[query.column].filled for table in self.tables)
             found += [said["wrong"].format(n=wrong, total=total, column=name)] if wrong else []
             found += [said["lacking"].format(n=result.lacking, column=name)] if result.lacking else []
-        found += [said["partial"]] if any(table.is_partial for table in self.tables) else []
+        found += [said["partial"]] if not is_whole or any(table.is_partial for table in self.tables) else []
         found += [said["other"].format(name=name) for name in others[:1]]
         found += [said["older"].format(name=name) for name in older[:1]]
         return found
@@ -157,9 +156,7 @@ class Telling:
         query, groups = self.query, self.result.groups
         assert query.group is not None
         group = self._name(query.group)
-        shown = groups if not query.best else groups[:1]
-        tied = [one for one in groups if query.best and one.value == groups[0].value]
-        shown = tied or shown
+        shown = [one for one in groups if not query.best or one.value == groups[0].value]
         listed = "; ".join(f"{self._shown(query.group, one.name)} {self._value(one.value)}" for one in shown[:_NAMED])
         more = f"; {self.said['more'].format(n=len(shown) - _NAMED)}" if len(shown) > _NAMED else ""
         what = self.said["count by"] if query.column is None else self.said["by"]
@@ -210,9 +207,9 @@ class Telling:
         unit = column.unit
         if not unit:
             return number
-        return (
-            f"{unit}{number}" if unit in "€$£¥₹" and unit else f"{number}{unit}" if unit == "%" else f"{number} {unit}"
-        )
+        if unit in "€$£¥₹":
+            return f"{unit}{number}"
+        return f"{number}{unit}" if unit == "%" else f"{number} {unit}"
 
     def _number(self, value: float | str | None, places: int = 0) -> str:
         if not isinstance(value, float | int):
@@ -266,21 +263,26 @@ def told(
     *,
     others: Sequence[str] = (),
     older: Sequence[str] = (),
+    is_whole: bool = True,
 ) -> TableAnswer | None:
-    """Return the answer to a query; None where no row holds it, or the pages of its rows are gone."""
+    """Return the answer to a query; None where no row holds it, or the pages of its rows are gone.
+
+    `others` and `older` are names of tables that may answer too and that were left out. Where it `is_whole`, all tables
+    that may hold such rows were read.
+    """
     telling = Telling(understood, result, language)
     rows = result.best if understood.query.task != "count" or understood.query.best else result.kept
     sources = _sources(telling, rows, catalog)
     if not sources:
         return None
     is_sure = understood.is_sure and not others and not result.wrong
-    is_sure = is_sure and not any(table.is_partial for table in understood.tables)
+    is_sure = is_sure and is_whole and not any(table.is_partial for table in understood.tables)
     text = telling.text()
     lead = "" if is_sure else telling.said["maybe"] + " "
     numbers = tuple(source.n for source in sources)
     sentences = [Sentence(text, len(lead), len(lead) + len(text), numbers, supported=True)]
     answer = lead + text + "".join(f" [{n}]" for n in numbers)
-    for note in telling.notes(others, older):
+    for note in telling.notes(others, older, is_whole=is_whole):
         answer += " "
         sentences.append(Sentence(note, len(answer), len(answer) + len(note), is_claim=False))
         answer += note
@@ -319,31 +321,8 @@ def _sources(telling: Telling, rows: Sequence[int], catalog: Catalog) -> tuple[S
         key = table.doc_id, row.page_no
         if key not in placed:
             placed[key] = Words.unpack(page.words)
-        boxes = [
-            box for start, end in _joined([row.cells[at] for at in columns]) for box in placed[key].boxes_of(start, end)
-        ]
-        sources.append(_source(len(sources) + 1, table, row, page, boxes, epoch))
+        spans = sorted({row.cells[at] for at in columns if row.cells[at][1] > row.cells[at][0]})
+        boxes = [box for span in spans for box in placed[key].boxes_of(*span)]
+        n = len(sources) + 1
+        sources.append(page_source(n, table.document, page, epoch=epoch, quote=row.text, boxes=boxes))
     return tuple(sources)
-
-
-def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the spans that are not empty, in their order, each once."""
-    ordered = sorted({span for span in spans if span[1] > span[0]})
-    return [span for before, span in pairwise([(-1, -1), *ordered]) if span != before]
-
-
-def _source(n: int, table: Table, row: Row, page: PageRecord, boxes: Sequence, epoch: int) -> Source:
-    return Source(
-        n=n,
-        document=table.document,
-        doc_id=table.doc_id,
-        page_no=row.page_no,
-        page_id=page.page_id,
-        quote=row.text,
-        boxes=tuple(boxes),
-        page_width=page.width,
-        page_height=page.height,
-        index_epoch=epoch,
-        image_artifact_id=page.image.sha256,
-        image_artifact_suffix=page.image.suffix,
-    )

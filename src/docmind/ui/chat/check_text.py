@@ -11,7 +11,7 @@ from docmind.conversations import draft_markdown
 from docmind.errors import DocMindError
 from docmind.reading import text_of_file
 from docmind.records.answers import Source
-from docmind.records.documents import Upload
+from docmind.records.documents import Box, Upload
 from docmind.records.drafts import VERDICTS, CheckedDraft, CheckedSentence, Verdict
 from docmind.records.values import LONGEST_DRAFT, check_draft
 from docmind.rich_text import escape, shorten
@@ -163,9 +163,8 @@ def _place(source: Source) -> str:
 
 def _outline(source: Source) -> tuple[tuple[float, float], ...]:
     """Return the corners of the rectangle around a passage; empty where it has no place."""
-    if not source.boxes:
+    box = Box.around(source.boxes)
+    if box is None:
         return ()
-    left, top = min(box.x for box in source.boxes), min(box.y for box in source.boxes)
-    right = max(box.x + box.w for box in source.boxes)
-    bottom = max(box.y + box.h for box in source.boxes)
+    left, top, right, bottom = box.x, box.y, box.x + box.w, box.y + box.h
     return (left, top), (right, top), (right, bottom), (left, bottom)
