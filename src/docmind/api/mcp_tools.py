@@ -16,7 +16,7 @@ import mimetypes
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, make_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -130,12 +130,8 @@ class Context:
 _NO_CODE = ("text", "table", "image_caption", "pdf_page_image")
 
 
-def _told(about: str, default: Any) -> Any:
+def _told(about: str, default: Any = MISSING) -> Any:
     return field(default=default, metadata={"about": about})
-
-
-def _needed(about: str) -> Any:
-    return field(metadata={"about": about})
 
 
 def _request(name: str, about: str, operation: Operation, *more: tuple[str, Any, Any]) -> Any:
@@ -228,7 +224,7 @@ def ask(library: Library, asked: Any, context: Context) -> Outcome:
 CheckRequest = make_dataclass(
     "CheckRequest",
     [
-        ("draft", Draft, _needed("The text, plain or Markdown: each of its sentences is checked.")),
+        ("draft", Draft, _told("The text, plain or Markdown: each of its sentences is checked.")),
         *((one.name, *_given(one)) for one in filter_parameters("mcp")),
     ],
     frozen=True,

@@ -63,24 +63,17 @@ def check(file: Path, given: dict[str, Any], output: Path | None, as_json: bool)
 
 def _text_of(file: Path) -> str:
     """Return the text of a file, or of standard input, read in a process of its own where it has a format."""
+    from docmind.ingest import read_named
     from docmind.reading import text_of_file
 
     settings = Settings.load().reading
-    is_piped = str(file) == _STDIN
-    try:
-        if is_piped:
-            data = sys.stdin.buffer.read((settings.max_file_mb << 20) + 1)
-        else:
-            if not file.is_file():
-                raise NotFoundError(_("{file} isn't a file.").format(file=file), hint=_("Give the path of a text."))
-            with file.open("rb") as opened:
-                data = opened.read((settings.max_file_mb << 20) + 1)
-    except OSError as error:
-        told = _("{file} can't be opened: {reason}.").format(file=file, reason=error.strerror)
-        raise NotFoundError(told, hint=_("Check the path and its permissions.")) from error
-    if not data:
-        return ""
-    return text_of_file(Upload("text.txt" if is_piped else file.name, data), settings, longest=LONGEST_DRAFT)
+    if str(file) == _STDIN:
+        name, data = "text.txt", sys.stdin.buffer.read((settings.max_file_mb << 20) + 1)
+    elif file.is_file():
+        name, data = file.name, read_named(file, settings.max_file_mb)
+    else:
+        raise NotFoundError(_("{file} isn't a file.").format(file=file), hint=_("Give the path of a text."))
+    return text_of_file(Upload(name, data), settings, longest=LONGEST_DRAFT) if data else ""
 
 
 def _checked(desk: DocMind | Client, draft: str, filters: Filters, *, is_quiet: bool) -> CheckedDraft:

@@ -37,22 +37,22 @@ def earlier_version(catalog: Catalog, db: Connection, doc_id: str) -> DocumentIn
     """Return the document outside the bin of which a document is a version, the most alike one; None for none."""
     info = catalog.document(doc_id)
     rows = db.execute(
-        "SELECT doc_id, document, CASE title WHEN '' THEN heading ELSE title END FROM documents"
+        "SELECT doc_id, document, CASE title WHEN '' THEN heading ELSE title END, pages FROM documents"
         " WHERE status = 'ready' AND deleted_at_ms IS NULL AND doc_id <> ? ORDER BY added_at_ms DESC, doc_id",
         (doc_id,),
     ).fetchall()
     name, title = name_of_series(info.document), info.shown_title.casefold()
     is_titled = len(title.split()) >= _LEAST_TITLE
     found = [
-        other
-        for other, document, its_title in rows
+        (other, pages)
+        for other, document, its_title, pages in rows
         if name_of_series(document) == name or (is_titled and its_title.casefold() == title)
     ][:_COMPARED]
-    own = _trigrams(catalog, doc_id) if found else frozenset[tuple[str, ...]]()
+    own = _trigrams(catalog, doc_id, info.pages) if found else frozenset[tuple[str, ...]]()
     best, likeness = None, _ALIKE
-    for other in found:
+    for other, pages in found:
         try:
-            alike = _jaccard(own, _trigrams(catalog, other))
+            alike = _jaccard(own, _trigrams(catalog, other, pages))
         except DamagedError:  # told by the doctor
             continue
         if alike >= likeness and (best is None or alike > likeness):
@@ -66,14 +66,10 @@ def join_series(db: Connection, doc_id: str, earlier: DocumentInfo) -> None:
     db.execute("UPDATE documents SET series = ? WHERE doc_id IN (?, ?)", (series, doc_id, earlier.doc_id))
 
 
-def _trigrams(catalog: Catalog, doc_id: str) -> frozenset[tuple[str, ...]]:
-    pages = catalog.pages([(doc_id, page_no) for page_no in range(1, _READ + 1)])
-    words = [word for page_no in sorted(no for _id, no in pages) for word in _words(pages[doc_id, page_no].text)]
+def _trigrams(catalog: Catalog, doc_id: str, pages: int) -> frozenset[tuple[str, ...]]:
+    read = catalog.pages((doc_id, page_no) for page_no in range(1, min(pages, _READ) + 1))
+    words = [word for page in read.values() for word in _WORD.findall(page.text.casefold())]
     return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
 
 
 def _jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:

@@ -1,4 +1,4 @@
-"""Vectors that are made later: those of passages on sheets, once nothing is being read.
+"""Vectors that are made later: those of the passages behind the first pages of a long text or table.
 
 A table of 100,000 rows has 13,000 passages, which take a text model minutes. Its rows are found by their words as soon
 as it is read; the passages get their vectors in the background. What is still to be done are passages without a vector,

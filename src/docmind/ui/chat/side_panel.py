@@ -48,8 +48,8 @@ def draw_choice(*, has_history: bool = True) -> None:
 def split() -> tuple[DeltaGenerator, DeltaGenerator | None]:
     """Return the containers of the conversation and of the side panel, None while closed.
 
-    The columns are there while it is closed too, where a style hides the empty one: otherwise the browser would draw
-    the whole conversation anew when a panel opens.
+    Both columns are drawn while the panel is closed too, and a style hides the empty one. So the conversation keeps its
+    place in the page, and the browser keeps its elements, when a panel opens.
     """
     with st.container(key="split"):
         main, side = st.columns([0.64, 0.36], gap="medium")
