@@ -86,3 +86,11 @@ def test_a_key_of_a_row_and_a_file_of_one_rule_are_proof(desk: DocMind, question
 def test_a_name_that_the_quote_lacks_is_at_most_maybe(desk: DocMind) -> None:
     assert desk.ask("When does the flight leave Hamburg?").outcome == "answer"
     assert desk.ask("When does the flight leave Zagreb?").outcome != "answer"
+
+
+def test_the_two_parts_of_a_question_are_both_answered(desk: DocMind) -> None:
+    answer = desk.ask("Where may visitors park and what is the password of the guest network?")
+    assert answer.outcome == "answer"
+    assert "bay 14" in answer.answer
+    assert "saltmarsh42" in answer.answer
+    assert [sentence.sources for sentence in answer.sentences] == [(1,), (2,)]

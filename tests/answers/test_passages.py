@@ -392,3 +392,18 @@ def test_a_footnote_does_not_go_on_the_text_above_it(above: str, below: str, *, 
     quotes = [text[one.start : one.end] for one in passages(text)]
     assert any(above in quote and below in quote for quote in quotes) is not is_note
     assert any(below in quote for quote in quotes)
+
+
+def test_lines_of_a_label_and_an_amount_are_rows() -> None:
+    text = "Use by purpose, kWh\nHeating 1820\nHot water 760\nKitchen 540\nThe rest went into light."
+    assert f"Use by purpose, kWh{GAP}Hot water 760" in quotes(text)
+
+
+def test_page_numbers_behind_titles_are_no_amounts() -> None:
+    text = "Introduction 3\nMethods 5\nResults 9\nWe asked forty people."
+    assert "Methods 5" not in quotes(text)
+
+
+def test_a_sentence_with_two_years_is_no_header() -> None:
+    text = "It used 3,940 kWh in 2024, less than in 2023.\nSome words.\nJune 42,980 210 48.30\nJuly 43,110 240 52.10"
+    assert not any("2023" in quote and "July" in quote for quote in quotes(text))

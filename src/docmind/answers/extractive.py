@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.across import is_other_language, nearest_across
+from docmind.answers.compound import parts_of
 from docmind.answers.extremes import most_extreme
 from docmind.answers.kinds import (
     Asked,
@@ -24,6 +25,7 @@ from docmind.answers.kinds import (
     holds,
     is_clause,
     is_echo,
+    is_labelled,
     is_of_another_year,
     is_statement,
     language_of_question,
@@ -55,23 +57,24 @@ PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the 
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
 READ = 4_096  # vectors of passages that are kept in memory: 12 MB of both text models, the passages of 300 pages
 SHORTEST = 8  # characters
-IN_WINDOW = 0.15  # preference for passages of the page's best window when candidates are chosen
+IN_WINDOW = 0.3  # preference for passages of the page's best window when candidates are chosen
 COSINE, COVERAGE, PAGE = 1.2, 1.0, 0.6  # weights of a passage's score
 DIVERSITY = 0.5  # of maximal marginal relevance (Carbonell & Goldstein 1998)
 KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing to an answer
 KEPT_UNSURE = 0.5  # the same where the first quote is not sure to answer
 SAME_PAGE = 0.3  # penalty for each quote already taken from the same page
 CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
-MISFIT = 0.2  # penalty for a quote without a value of the kind that is asked for
+MISFIT = 0.35  # penalty for a quote without a value of the kind that is asked for
 NO_ANSWER = 0.6  # penalty for a quote that answers nothing: a title, a caption, a question, a sentence with a hole
 CLAUSE = 2.0  # preference for the clause of the number that is asked for
 CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
 CLAUSES = 4  # passages of such clauses that count
 LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
+LABELLED = 0.3  # preference for a value whose label has no word that the question lacks: "Hot water 760"
 ANOTHER_YEAR = 0.3  # penalty for a quote about other years than the question
 STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added to a deviation of cosines
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
-HEADED = 0.5  # weight of words that only the heading above a quote has
+HEADED = 0.7  # weight of words that only the heading above a quote has
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
 ONLY_OLDER = 0.1  # by how much surer an earlier version must be to be quoted in place of the newest one
 NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
@@ -143,7 +146,8 @@ class Extract:
 
     `degraded` says what was missing, beside what the search has said. `languages` are those of the pages where these
     were found across languages. `earlier` has what earlier versions of the first source's document say in its place;
-    their sources are numbered after the others.
+    their sources are numbered after the others. `leading` is how many of the first sources are the answer together:
+    one of each part of a question with two.
     """
 
     sources: tuple[Source, ...]
@@ -152,6 +156,7 @@ class Extract:
     degraded: tuple[Degraded, ...] = ()
     languages: tuple[str, ...] = ()
     earlier: tuple[Earlier, ...] = ()
+    leading: int = 1
 
     def as_of(self, epoch: int) -> Extract:
         """Return it with the state of the index in which the pages were found noted in each source."""
@@ -290,8 +295,16 @@ class Extractive:
         Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. Quotes
         in `besides` are not repeated where there are others.
 
-        Of several versions of a document the newest one is quoted, unless only an earlier one answers.
+        Of several versions of a document the newest one is quoted, unless only an earlier one answers. The two parts of
+        a question are answered by themselves, where the pages answer both.
         """
+        parts = parts_of(question) if self._settings.quotes > 1 else None
+        each = [self._newest(part, found, besides) for part in parts or ()]
+        if not each or not all(one.sources for one in each):
+            return self._newest(question, found, besides)
+        return _joined(each, self._settings.quotes)
+
+    def _newest(self, question: str, found: SearchResult, besides: Collection[str]) -> Extract:
         older = superseded(self._catalog.versions({hit.doc_id for hit in found.ranked_by_words[:PAGES]}))
         if not older:
             return self._extract(question, found, besides)
@@ -502,6 +515,26 @@ class Extractive:
         return pages
 
 
+def _joined(each: Sequence[Extract], most: int) -> Extract:
+    """Return the answers to the parts of a question as one, with at most `most` sources.
+
+    Their first sources lead, and the unsurest outcome counts. A passage that answers several parts is there once. What
+    earlier versions say is left to the single questions.
+    """
+    firsts = [one.sources[0] for one in each]
+    sources: dict[tuple[str, int, str], Source] = {}
+    for source in (*firsts, *(further for one in each for further in one.sources[1:])):
+        sources.setdefault((source.doc_id, source.page_no, source.quote), source)
+    return Extract(
+        tuple(replace(source, n=n) for n, source in enumerate(list(sources.values())[:most], 1)),
+        min(one.confidence for one in each),
+        _OUTCOMES[min(_OUTCOMES.index(one.outcome) for one in each)],
+        tuple(dict.fromkeys(missing for one in each for missing in one.degraded)),
+        tuple(dict.fromkeys(language for one in each for language in one.languages)),
+        leading=len({(source.doc_id, source.page_no, source.quote) for source in firsts}),
+    )
+
+
 def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     """Return the first whole sentence of a document's first page as a source, else its first passage.
 
@@ -581,7 +614,7 @@ def is_named(topic: str, name: str) -> bool:
 def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     """Return the penalty of a passage that cannot be the answer for what it is, 0 for one that can.
 
-    It is negative for the clause of the number that is asked for.
+    It is negative for the clause of the number that is asked for, and for a value with the label that is asked for.
     """
     if target.clause:
         is_named = is_clause(target.clause, unit.own(page)) or is_clause(target.clause, unit.heading)
@@ -592,7 +625,9 @@ def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
     if is_title or unit.passage.is_aside or not is_statement(own):
         return NO_ANSWER
-    return 0.0 if holds(target, unit.text, heading=unit.heading) else MISFIT
+    if not holds(target, unit.text, heading=unit.heading):
+        return MISFIT
+    return -LABELLED if is_labelled(target, own) else 0.0
 
 
 def _heads(unit: _Unit, page: _Page) -> bool:

@@ -28,6 +28,7 @@ _NUMBERED: frozenset[AnswerKind] = frozenset({"number", "amount", "count", "sum"
 LONGEST = 600  # characters of a question that are looked at
 
 _MARKER = re.compile(r"\s*(?:\(?[a-z0-9]{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[•·▪●*–—-])\s+")  # of an item: no value
+_NUMBERED_HEADING = re.compile(r"\d{1,3}(?:\.\d{1,3})*\s+[A-ZÀ-Þ][^\n.:;!?\d]{1,60}\n(?=\s*\S)")  # above a sentence
 _CLAUSE = re.compile(r"\d{1,4}(?:\.\d{1,4})*[a-z]?(?![\w.]*\d)")
 _HEADED_BY = re.compile(
     r"\s*[\"“(\[]?(?:(?:§+|[a-z]{3,12}\.?|art\.)\s*(?:n[°o.]{0,2}\s*)?)?(\d{1,4}(?:\.\d{1,4})*)(?:[.)°o:ªº]{0,2})(?=[\s—–:-]|$)"
@@ -40,6 +41,8 @@ _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"jahre|heures?|jours?|semaines?|mois|ans)\b",
     re.IGNORECASE,
 )
+_LONGEST_LABEL = 5  # words
+_UNITS = frozenset("eur euro euros usd gbp chf brl r kwh kg km m cm mm l ml g h min pct percent".split())  # noqa: SIM905
 _MONTHS = frozenset(word for word in MONTHS if len(word) > 3)
 _HOLE = re.compile(
     r"\b(?:is|are|was|were|e|es|son|sao|ist|sind|est|sont)\s+(?:and|or|e|y|o|ou|und|oder|et)\s+(?:is|are|was|were|will|es|son|sao|ist|sind|wird|est|sont|sera)\b"
@@ -111,6 +114,16 @@ def is_function_word(word: str) -> bool:
     return any(word in telling for telling in _rules().languages.values())
 
 
+def content_words(question: str) -> list[str]:
+    """Return the words of a question that say what it is about, in their order, as they are written."""
+    asking = _rules().words["asking"]
+    return [
+        token
+        for token in re.findall(r"\w+", question[:LONGEST])
+        if (keys := words(token)) and keys[0] not in asking and not is_function_word(keys[0])
+    ]
+
+
 def _folded(question: str) -> str:
     return " ".join(fold(question[:LONGEST].lower()).split()).strip("¿¡ \"'“”")
 
@@ -178,6 +191,15 @@ def is_echo(asked: Asked, text: str) -> bool:
     return all(word in asked.words or prefix(word) in starts for word in words(text))
 
 
+def is_labelled(asked: Asked, text: str) -> bool:
+    """Return whether a passage is a number with a label of which the question has every word, and nothing else."""
+    if asked.kind not in _NUMBERED:
+        return False
+    label = [word for word in words(_MARKER.sub("", text, count=1)) if not word[0].isdigit() and word not in _UNITS]
+    starts = {prefix(word) for word in asked.words} - {None}
+    return 0 < len(label) <= _LONGEST_LABEL and all(word in asked.words or prefix(word) in starts for word in label)
+
+
 def is_of_another_year(asked: Asked, text: str, around: str) -> bool:
     """Return whether a passage is about other years than the question: by its own years, else by those `around` it."""
     if not asked.years:
@@ -198,13 +220,14 @@ def _has_number(asked: Asked, text: str) -> bool:
 
 
 def _numbers(text: str) -> list[Value]:
-    """Return the numbers of a text without years, dates and the markers of items."""
+    """Return the numbers of a text without years, dates and the markers of items and headings."""
     lowered = lowered_alike(text)
     markers = [
         (line.start(), match.end())
         for line in re.finditer(r"[^\n]+", lowered)
         if (match := _MARKER.match(lowered, line.start()))
     ]
+    markers += [match.span() for match in _NUMBERED_HEADING.finditer(text)]
     found = [one for one in values(text) if one.kind in ("number", "identifier")]
     return [one for one in found if not any(start <= one.start < end for start, end in markers)]
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from docmind.answers.sentences import BULLET, SHORT_LINE, is_row, sentences
@@ -46,6 +47,8 @@ _NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s+[$€£(+—–-
 _AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
 _AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # words and at their end two amounts
 _LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
+_ENTRY = re.compile(rf"[^\W\d_][^.!?;:|\d]{{0,30}}\s(?:[$€£]\s?)?({_AMOUNT})")  # `Hot water 760`
+_FEWEST_ENTRIES = 3
 _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
 _DECIMAL = re.compile(r"\d[.,]\d|%")
@@ -402,6 +405,7 @@ def _blocks(
     block: tuple[Kind, int, int] | None = None
     last: Span | None = None
     given: PageBlock | None = None
+    entries = _entries(text, lines)
     for at, line in enumerate(lines):
         given = known.get(line[0], given)
         if given is not None and given.start <= line[0] < given.end:
@@ -419,7 +423,7 @@ def _blocks(
                 yield block
             block = last = None
             continue
-        kind = _kind(text[slice(*line)], block[0] if block is not None else None)
+        kind = "row" if line[0] in entries else _kind(text[slice(*line)], block[0] if block is not None else None)
         if block is not None and last is not None and _continues(text, block, last, line, kind, full):
             block = (block[0], block[1], line[1])
         else:
@@ -429,6 +433,31 @@ def _blocks(
         last = line
     if block is not None:
         yield block
+
+
+def _entries(text: str, lines: Sequence[Span]) -> set[int]:
+    """Return where lines of a label and one amount begin that follow each other, as the text of a chart has them.
+
+    Amounts that only grow are the page numbers of a list of contents.
+    """
+    found: set[int] = set()
+    run: list[tuple[int, str]] = []
+    end = 0
+    for start, stop in [*lines, (len(text), len(text))]:
+        entry = _ENTRY.fullmatch(text, start, stop)
+        if entry is None or (run and text.count("\n", end, start) > 1):
+            amounts = [amount for _start, amount in run]
+            if len(run) >= _FEWEST_ENTRIES and not _only_grow(amounts):
+                found.update(at for at, _amount in run)
+            run = []
+        if entry is not None:
+            run.append((start, entry[1]))
+        end = stop
+    return found
+
+
+def _only_grow(amounts: Sequence[str]) -> bool:
+    return all(one.isdigit() for one in amounts) and all(int(a) <= int(b) for a, b in pairwise(amounts))
 
 
 def _kind(line: str, before: Kind | None) -> Kind:
@@ -612,7 +641,8 @@ def _years_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
         for start, end in _lines(text, unit):
             line = text[start:end]
             others = [word for word in re.findall(r"[^\W\d_]+", line) if word.lower() not in STOP_WORDS]
-            if len(_YEARS.findall(line)) >= 2 and len(others) <= 8 and len(line) <= _TITLE:
+            is_sentence = _TERMINATED.search(line) and others
+            if len(_YEARS.findall(line)) >= 2 and len(others) <= 8 and len(line) <= _TITLE and not is_sentence:
                 return start, end
         if unit.kind == "prose" and unit.end - unit.start > _BLOCK:
             return None

@@ -367,9 +367,13 @@ class Verifier:
 
 
 def quoted(
-    sources: Sequence[Source], outcome: Outcome = "answer", lead: str = MAYBE, earlier: Sequence[Earlier] = ()
+    sources: Sequence[Source],
+    outcome: Outcome = "answer",
+    lead: str = MAYBE,
+    earlier: Sequence[Earlier] = (),
+    leading: int = 1,
 ) -> Verified:
-    """Return an answer made of quotes: the first one, or, where they only may answer, all of them below a `lead`.
+    """Return an answer made of quotes: the first `leading` ones, or, where they only may answer, all below a `lead`.
 
     Each is in quotation marks and supported by itself. What `earlier` versions of the document say comes last.
     """
@@ -377,7 +381,7 @@ def quoted(
         return Verified("", (), ())
     sentences: list[Sentence] = []
     answer = f"{lead}\n\n" if outcome == "maybe" else ""
-    for source in sources if outcome == "maybe" else sources[:1]:
+    for source in sources if outcome == "maybe" else sources[:leading]:
         quote = f"“{source.quote}”"
         sentences.append(Sentence(quote, len(answer), len(answer) + len(quote), (source.n,), supported=True))
         answer += f"{quote} [{source.n}]\n\n"

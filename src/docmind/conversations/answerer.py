@@ -94,7 +94,7 @@ class Answerer:
         now = time.perf_counter()
         epoch = self.catalog.epoch()
         quotes = quotes.as_of(epoch)
-        checked = quoted(quotes.sources, quotes.outcome, quotes.lead, earlier=quotes.earlier)
+        checked = quoted(quotes.sources, quotes.outcome, quotes.lead, earlier=quotes.earlier, leading=quotes.leading)
         checked, outcome = lacking(checked, quotes.outcome, intent.lead)
         checked = with_looks(checked, found.looks, self.catalog, epoch)
         facts = self.memories.facts_about(question)

@@ -282,7 +282,9 @@ class Steps:
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"
         extract = extract.as_of(self._catalog.epoch())
-        return quoted(extract.sources, extract.outcome, extract.lead, earlier=extract.earlier), extract.outcome
+        return quoted(
+            extract.sources, extract.outcome, extract.lead, earlier=extract.earlier, leading=extract.leading
+        ), extract.outcome
 
 
 def _plain_found(found: SearchResult, recalled: list[str]) -> Found:
