@@ -6,6 +6,7 @@ from .drafts import MOST_SENTENCES, Drafts
 from .examples import Examples
 from .export.draft import draft_markdown
 from .instructions import LONGEST_INSTRUCTIONS
+from .listings import Listings
 from .service import Conversations
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Conversations",
     "Drafts",
     "Examples",
+    "Listings",
     "StateFault",
     "adopt_states",
     "carried_states",
