@@ -1,7 +1,7 @@
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
-from .item_lists import Fit, ItemList, ListReader, fit, words_of_list
+from .item_lists import Fit, ItemList, ListReader, fit, opening_of, words_of_list
 from .kind_values import values_of
 from .kinds import language_of_question
 from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of
@@ -51,6 +51,7 @@ __all__ = [
     "neutral",
     "neutral_draft",
     "not_found",
+    "opening_of",
     "page_source",
     "quote_source",
     "quoted",

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal, NamedTuple
 
-from docmind.answers.list_questions import ListQuestion, word_list
+from docmind.answers.list_questions import ListQuestion, table, word_list
 from docmind.answers.mentions import is_form
 from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
@@ -26,7 +27,7 @@ _PAGE_NUMBER = re.compile(
 )
 _ENDS = (".", "!", "?", ";")
 _SHORT = 80  # characters of a line of a list without marks, and of a heading
-_OPENING = 3  # lines that may name a document
+_OPENING, _OPENING_CHARS = 2, 300  # lines that may name a document
 _FEW = 8  # words of a heading
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
@@ -90,6 +91,13 @@ def words_of_list(text: str) -> list[str]:
     ]
 
 
+def opening_of(text: str, structure: Sequence[PageBlock]) -> str:
+    """Return the first lines of a page, which may name its document; rows of a table name none."""
+    rows = [block.start for block in structure if block.kind in ("row", "header_row")]
+    lines = [line for line in text[: min(rows, default=len(text))].split("\n") if line.strip()]
+    return " ".join(lines[:_OPENING])[:_OPENING_CHARS]
+
+
 class ListReader:
     """Collects the lists of one document from its pages, given in order."""
 
@@ -105,7 +113,7 @@ class ListReader:
     def read(self, page_no: int, text: str, structure: Sequence[PageBlock]) -> Iterator[ItemList]:
         """Yield the lists that end on a page; `close` yields those that are open."""
         if not self._opening:
-            self._opening = " ".join(text.split("\n")[:_OPENING])[:300]
+            self._opening = opening_of(text, structure)
         self._page = {word for word in _WORD.findall(lowered_alike(text)) if word in self._asked}
         for line in _lines(text, structure):
             if line.kind == "row":
@@ -366,4 +374,11 @@ def _words(texts: Iterable[str]) -> list[str]:
 def _met(word: str, held: Sequence[str]) -> float:
     if word in held:
         return 2.0
-    return 1.5 if any(is_form(word, one) for one in held) else 0.0
+    if any(is_form(word, one) for one in held):
+        return 1.5
+    return 1.0 if any(word in group and not group.isdisjoint(held) for group in _same()) else 0.0
+
+
+@cache
+def _same() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group.split()) for group in table()["same"]["groups"])

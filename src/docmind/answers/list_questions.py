@@ -125,7 +125,7 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
                 is_who=line.split()[0] in forms.who,
                 is_explicit=re.match(table()["items"]["explicit"], line) is not None,
                 is_single=form in forms.single,
-                context=(re.split(table()["items"]["within"], topic, maxsplit=1) + [""])[1],
+                context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
             )
             return
 

@@ -23,6 +23,7 @@ from docmind.answers import (
     is_this,
     list_questions,
     mention_of,
+    opening_of,
     page_source,
     values_of,
     words_of_list,
@@ -35,7 +36,7 @@ from docmind.records.documents import DocumentInfo
 from docmind.records.listed import Listed, ListedItem
 from docmind.records.listings import MOST_ITEMS, Listable, ListedDocument, Listing
 from docmind.records.search import Filters
-from docmind.records.values import Question, check
+from docmind.records.values import Title, check
 from docmind.rich_text import one_line
 from docmind.wording import _, ngettext, number_text
 
@@ -48,7 +49,7 @@ ASKED_SECONDS = 20.0  # for a question that surely asks for a list
 TRIED_SECONDS = 3.0  # for a question that may name a list
 _BATCH = 64  # pages in memory at once
 _LONGEST = 1_000  # characters of an item
-_OPENED, _LINES, _OPENING = 2_000, 2, 400  # documents, lines and characters that are compared with a name
+_OPENED = 2_000  # documents whose first lines are compared with a name
 _EQUAL = 0.01  # between the fits of two lists
 _NAMED = 3  # documents that a sentence names
 
@@ -121,12 +122,14 @@ class Listings:
         `progress` gets the pages that were read and all pages; what it raises ends the work. Raises `ConfigError`
         where words are missing or too long.
         """
-        if what in ("mentions", "items") or words:
-            check(Question, words, "words")
+        check(Title, words, "words")
+        if what in ("mentions", "items") and not words.strip():
+            raise ConfigError(_("There is no word to look for."), hint=_("Give one word or more."))
         if what == "items":
             questions = [one for one in list_questions(words) if one.what == "items"]
             asked = questions[0] if questions else ListQuestion("items", words, (("", ""),))
             return self._list(asked, words, filters, (), progress, seconds)
+        words = words.strip()
         asked = mention_of(words) if what == "mentions" else ListQuestion(what, words, ((words, ""),))
         return self._list(asked._replace(places=((asked.words, ""),)), words, filters, (), progress, seconds)
 
@@ -171,8 +174,11 @@ class Listings:
     def _opening(self, info: DocumentInfo) -> str:
         """Return what names a document, with the lines that it opens with."""
         page = self._catalog.pages([(info.doc_id, 1)]).get((info.doc_id, 1))
-        lines = page.text.split("\n") if page is not None else []
-        return " ".join((_label(info), *[line for line in lines if line.strip()][:_LINES]))[:_OPENING]
+        try:
+            opening = opening_of(page.text, page.structure()) if page is not None else ""
+        except DamagedError:
+            opening = ""
+        return f"{_label(info)} {opening}"
 
     def _within(self, filters: Filters) -> list[DocumentInfo]:
         """Return the documents that are asked, the newest first."""
