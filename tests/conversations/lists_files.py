@@ -1,4 +1,4 @@
-"""The small files of `lists.json`, made in their formats."""
+"""The small files of the sets in `lists.json`, made in their formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate
 
 from docmind.records.documents import Upload
 
-SET = json.loads((Path(__file__).parent / "lists.json").read_text(encoding="utf-8"))
+SETS = json.loads((Path(__file__).parent / "lists.json").read_text(encoding="utf-8"))
 Parts = list[tuple[str, str]]
 
 

@@ -76,7 +76,7 @@ def _forms() -> _Forms:
         (
             name,
             re.compile(
-                rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+)*{nouns}(?:\s+{frame['named']})*"
+                rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+)*{nouns}(?:\s+(?:{frame['copula']}|{frame['named']}))*"
                 rf"(?:\s+(?:{frame['everywhere']}|{frame['within']}\s+{frame['everywhere']}|{frame['within']}\s+"
                 rf"(?:{frame['article']}\s+)?(?P<place>.+)))?"
             ),
@@ -108,11 +108,21 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
         if (found := form.fullmatch(folded)) is not None and (topic := _topic(line, *found.span("topic"))):
             yield _mention(topic)
             return
+    values = list[ListQuestion]()
     for what, form in (("people", forms.people), *forms.kinds):
         if (found := form.fullmatch(folded)) is not None and _is_asked(folded):
-            place = line[slice(*found.span("place"))] if found["place"] else ""
-            yield ListQuestion(what, "", (("", place.strip(_EDGES)),))
+            place = line[slice(*found.span("place"))].strip(_EDGES) if found["place"] else ""
+            values.append(ListQuestion(what, "", (("", place),)))
             break
+    if not values or values[0].what != "identifiers":  # `serial numbers` may name a column
+        yield from values
+        values = []
+    yield from _items(folded, forms)
+    yield from values
+
+
+def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
+    """Yield the question for the items of a list, where it reads as one."""
     line = re.sub(table()["states"]["to_do"], "open", folded)
     if forms.never.search(line):
         return

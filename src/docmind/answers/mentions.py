@@ -140,7 +140,7 @@ def _root(word: str) -> str:
 
 def _is_near(between: str) -> bool:
     """Return whether two words of a phrase follow each other: within a sentence and a line, or over a line break."""
-    return len(between) <= _KEPT and not re.search(r"[.!?;:|]\s|\|", between)
+    return len(between) <= _KEPT and not re.search(r"[.!?;:|]\s|[|@]", between)
 
 
 def _holders(text: str, structure: Sequence[PageBlock]) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ it, or it tells why it is not complete.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -50,6 +51,7 @@ TRIED_SECONDS = 3.0  # for a question that may name a list
 _BATCH = 64  # pages in memory at once
 _LONGEST = 1_000  # characters of an item
 _OPENED = 2_000  # documents whose first lines are compared with a name
+_BLANK = re.compile(r"\n\s*\n")  # between blocks, where a word goes on
 _EQUAL = 0.01  # between the fits of two lists
 _NAMED = 3  # documents that a sentence names
 
@@ -127,7 +129,7 @@ class Listings:
             raise ConfigError(_("There is no word to look for."), hint=_("Give one word or more."))
         if what == "items":
             questions = [one for one in list_questions(words) if one.what == "items"]
-            asked = questions[0] if questions else ListQuestion("items", words, (("", ""),))
+            asked = questions[0] if questions else ListQuestion("items", words, (("", ""),), is_explicit=True)
             return self._list(asked, words, filters, (), progress, seconds)
         words = words.strip()
         asked = mention_of(words) if what == "mentions" else ListQuestion(what, words, ((words, ""),))
@@ -152,7 +154,7 @@ class Listings:
                 if place and not doc_ids and not is_everywhere(place):
                     continue
                 within = replace(filters, doc_ids=doc_ids) if doc_ids else filters
-                words = before if asked.what == "mentions" else asked.words
+                words = {"mentions": before, "items": question}.get(asked.what, "")
                 if asked.is_quoted:
                     words = f'"{words}"'
                 found = self._list(asked._replace(places=((before, ""),)), words, within, doc_ids, None, seconds)
@@ -224,7 +226,7 @@ class Listings:
             except DamagedError:
                 walk.damaged.setdefault(info.document, page.page_no)
                 boxes = ()
-            quote = page.text[start:end]
+            quote = _BLANK.sub("\n", page.text[start:end])
             source = page_source(n, info.document, page, epoch=epoch, quote=quote, boxes=boxes)
             yield ListedItem(one_line(quote)[:_LONGEST], place.times, source)
 
