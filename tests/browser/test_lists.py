@@ -56,4 +56,4 @@ def test_a_list_counts_folds_and_is_saved_whole(browser: Any, server: Server) ->
         assert sum("'=Entry" in row for row in rows) == MANY
         with one.page.expect_download() as saving:
             one.page.get_by_role("button", name="Save as Markdown").click()
-        assert Path(saving.value.path()).read_text("utf-8").count("- =Entry") == MANY
+        assert Path(saving.value.path()).read_text("utf-8").count("- \\=Entry") == MANY

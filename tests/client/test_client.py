@@ -107,7 +107,10 @@ SAME: dict[str, Callable[[Any], Any]] = {
         )
         for one in docmind.check("Herons nest in tall trees.", Filters(doc_ids=(herons(docmind),))).sentences
     ],
-    "a complete list": lambda docmind: docmind.find("heron", "mentions", Filters(doc_ids=(herons(docmind),))),
+    "a complete list": lambda docmind: [
+        (item.text, item.times, item.source.page_no, item.source.boxes)
+        for item in docmind.find("heron", "mentions", Filters(doc_ids=(herons(docmind),))).items
+    ],
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),
     "an image model": lambda docmind: docmind.visual.is_on("late"),
     "days in the bin": lambda docmind: docmind.documents.bin_days,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lists_files import SETS, upload_of
+from list_files import SETS, upload_of
 
 from desks import settings_in
 from docmind.application import DocMind

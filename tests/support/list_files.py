@@ -16,7 +16,7 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate
 
 from docmind.records.documents import Upload
 
-SETS = json.loads((Path(__file__).parent / "lists.json").read_text(encoding="utf-8"))
+SETS = json.loads((Path(__file__).parents[1] / "conversations" / "lists.json").read_text(encoding="utf-8"))
 Parts = list[tuple[str, str]]
 
 
