@@ -11,7 +11,7 @@ import pytest
 from desks import text_pdf
 from docmind.records.documents import Upload
 from libraries import Library
-from served import WAIT_MS, App, Server, tab, take_both
+from served import WAIT_MS, App, Server, close_reader, covered, read_page, tab, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 MANY = 70
@@ -46,9 +46,16 @@ def test_a_list_counts_folds_and_is_saved_whole(browser: Any, server: Server) ->
             one.page.set_viewport_size({"width": width, "height": height})
             one.idle()
             take_both(one, f"list-{width}")
+        more = one.page.get_by_text(f"{MANY + 3 - 20} more, the first 40 here")
+        more.click()
+        one.page.get_by_text("=Entry 59: the heron <b>came</b> back.").wait_for()
+        more.click()
         one.page.get_by_text("Counts by document").click()
         one.idle()
         take_both(one, "list-counts")
+        one.page.locator(".st-key-turn-1").get_by_role("link", name="1", exact=True).click()
+        assert covered(read_page(one, 1), "region")[0]
+        close_reader(one)
         with one.page.expect_download() as saving:
             one.page.get_by_role("button", name="Save as CSV").click()
         rows = Path(saving.value.path()).read_text("utf-8").splitlines()

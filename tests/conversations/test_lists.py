@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from list_files import SETS, upload_of
 
 from desks import settings_in
 from docmind.application import DocMind
@@ -22,6 +21,7 @@ from docmind.records.answers import Answer
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 from docmind.records.search import Filters
+from list_files import SETS, upload_of
 
 FIRST, SECOND = SETS
 

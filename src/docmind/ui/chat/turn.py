@@ -186,7 +186,9 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, 
                     more_label=label,
                     cited=cited_in(answer),
                 )
-            elif answer is not None and answer.sources:  # also where the answer itself is a list of places
+            elif (
+                answer is not None and answer.sources and answer.listing is None
+            ):  # also where the answer itself is a list of places
                 draw_places(answer.sources, place.key, cited_in(answer))
             if turn.web:
                 draw_web(turn.web, place.key)
