@@ -53,7 +53,7 @@ def test_a_list_counts_folds_and_is_saved_whole(browser: Any, server: Server) ->
         one.page.get_by_text("Counts by document").click()
         one.idle()
         take_both(one, "list-counts")
-        one.page.locator(".st-key-turn-1").get_by_role("link", name="1", exact=True).click()
+        one.page.get_by_role("link", name="1", exact=True).first.click()
         assert covered(read_page(one, 1), "region")[0]
         close_reader(one)
         with one.page.expect_download() as saving:

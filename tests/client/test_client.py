@@ -108,7 +108,7 @@ SAME: dict[str, Callable[[Any], Any]] = {
         for one in docmind.check("Herons nest in tall trees.", Filters(doc_ids=(herons(docmind),))).sentences
     ],
     "a complete list": lambda docmind: [
-        (item.text, item.times, item.source.page_no, item.source.boxes)
+        (item.text, item.times, item.source.page_no)
         for item in docmind.find("heron", "mentions", Filters(doc_ids=(herons(docmind),))).items
     ],
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),

@@ -79,14 +79,14 @@ def test_a_list_of_a_conversation_is_kept_and_erased_with_a_document(tmp_path: P
     with DocMind(settings_in(tmp_path)) as docmind:
         one, _two = docmind.add([Upload("a.txt", b"Herons nest here."), Upload("b.txt", b"A heron flew by.")])
         question = "List every page that mentions herons"
-        turn = docmind.conversations.ask(Query(question))
-        assert turn.answer is not None
-        (kept,) = docmind.conversations.view(turn.thread_id).turns
+        thread_id = docmind.conversations.create("herons").thread_id
+        docmind.conversations.ask(Query(question), thread_id=thread_id)
+        (kept,) = docmind.conversations.view(thread_id).turns
         assert kept.answer is not None
         assert kept.answer.listing == docmind.ask(question).listing is not None
         docmind.documents.bin([one.doc_id])
         docmind.erasures.erase([one.doc_id])
-        (left,) = docmind.conversations.view(turn.thread_id).turns
+        (left,) = docmind.conversations.view(thread_id).turns
         assert left.answer is not None
         assert left.answer.listing is None
         assert "Herons nest" not in left.answer.answer

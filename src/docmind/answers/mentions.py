@@ -144,9 +144,19 @@ def _is_near(between: str) -> bool:
 
 
 def _holders(text: str, structure: Sequence[PageBlock]) -> list[tuple[int, int]]:
-    """Return the passages of a page: rows as they stand, and the sentences of all else."""
-    rows = [(block.start, block.end) for block in structure if block.kind in ("row", "header_row")]
-    return rows + [unit for unit in units(text) if not any(a < unit[1] and unit[0] < b for a, b in rows)]
+    """Return the passages of a page: rows as they stand, and the sentences of each other block, and of all else."""
+    found = list[tuple[int, int]]()
+    at = 0
+    for block in structure:
+        found += _sentences(text, at, block.start)
+        is_row = block.kind in ("row", "header_row")
+        found += [(block.start, block.end)] if is_row else _sentences(text, block.start, block.end)
+        at = block.end
+    return found + _sentences(text, at, len(text))
+
+
+def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    return [(start + a, start + b) for a, b in units(text[start:end])] if text[start:end].strip() else []
 
 
 def _holder(holders: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:

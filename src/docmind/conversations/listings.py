@@ -204,7 +204,7 @@ class Listings:
         for info, places in maker(asked, documents, filters, walk):
             if places:
                 counts.append(ListedDocument(info.doc_id, info.document, len(places)))
-                items += self._listed(info, places[: MOST_ITEMS - total], total, epoch, walk)
+                items += self._listed(info, places[: max(0, MOST_ITEMS - total)], total, epoch, walk)
                 total += len(places)
         unread = self._unread(filters, walk, total)
         listing = Listing(asked.what, words, total, tuple(counts), walk.pages_read, not unread, tuple(unread), doc_ids)

@@ -62,7 +62,3 @@ class Listing:
     is_complete: bool
     unread: tuple[str, ...] = ()
     doc_ids: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.is_complete == bool(self.unread):
-            raise ValueError("A list is complete where there is no reason why it is not.")
