@@ -35,6 +35,7 @@ def calls(inbox: Path) -> dict[str, dict[str, Any]]:
         "search": {"question": "Where do herons nest?", "k": 1, "include_images": True, "images": 1},
         "ask": {"question": "Where do herons nest?"},
         "check_text": {"draft": "Herons nest in tall trees."},
+        "list_all": {"words": "herons"},
         "list_documents": {"find": "herons"},
         "get_page": {"document": "herons.pdf", "page_no": 2, "region": [130, 150, 500, 60], "include_image": True},
         "get_original": {"document": "note.txt"},

@@ -19,6 +19,8 @@ from docmind.network import network_guard
 from docmind.records.answers import Answer
 from docmind.records.documents import AddResult, Capability, Status, Upload
 from docmind.records.drafts import CheckedDraft
+from docmind.records.listed import Listed
+from docmind.records.listings import Listable
 from docmind.records.query import Query
 from docmind.records.rotation import RotationProgress, RotationReport
 from docmind.records.search import Filters, MultimodalResult
@@ -157,6 +159,17 @@ class DocMind(Services):
     ) -> CheckedDraft:
         """Check the sentences of a text against the documents, without a language model, as `Drafts.check` does."""
         return self.drafts.check(draft, filters, progress=progress)
+
+    def find(
+        self,
+        words: str = "",
+        what: Listable = "mentions",
+        filters: Filters = Filters(),
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Listed:
+        """List every mention of words, all values of a kind, or whole lists, as `Listings.find` does."""
+        return self.listings.find(words, what, filters, progress=progress)
 
     def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Build what is missing, rebuild the index, and return how many documents it holds; see `Reindexing.run`."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from docmind import __version__
 from docmind.access import ApiTokens
 from docmind.config import Settings
-from docmind.conversations import Answerer, Conversations, Drafts
+from docmind.conversations import Answerer, Conversations, Drafts, Listings
 from docmind.documents import Reader, Uploads
 from docmind.embedding import TextEmbedder, VectorCache, close_text_model
 from docmind.image_match import ImageMatcher
@@ -72,6 +72,9 @@ class Services:
     answerer: Answerer
     drafts: Drafts
     """The check of the user's own texts."""
+
+    listings: Listings
+    """Complete lists."""
 
     conversations: Conversations
     settings: UserSettings
@@ -230,8 +233,15 @@ def build(
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
     lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search, lookalike, page_search, queries)
+    listings = Listings(catalog=vault.catalog, uploads=uploads)
     answerer = Answerer(
-        settings, catalog=vault.catalog, nodes=vault.nodes, embedder=embedder, search=lists, memories=memories
+        settings,
+        catalog=vault.catalog,
+        nodes=vault.nodes,
+        embedder=embedder,
+        search=lists,
+        memories=memories,
+        listings=listings,
     )
     caches.join(answerer)
     conversations = Conversations(
@@ -249,7 +259,8 @@ def build(
         folders=Folders(settings, vault=vault, queue=queue, library=documents),
         web_pages=WebPages(user_settings, vault=vault, queue=queue),
         text_search=text_search, page_search=page_search, lists=lists, answerer=answerer,
-        drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=lists), conversations=conversations,
+        drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=lists), listings=listings,
+        conversations=conversations,
         settings=user_settings, keys=Keys(vault), rotation=rotation, snapshots=snapshots,
         text_models=TextModels(settings, vault=vault, embedder=embedder, snapshots=snapshots, is_set=is_model_set),
         erasures=Purge(

@@ -50,6 +50,7 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             assert list(tools) == [
                 "search",
                 "ask",
+                "list_all",
                 "check_text",
                 "list_documents",
                 "get_page",
@@ -87,6 +88,11 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             assert (said["verdict"], denied["verdict"]) == ("supported", "contradicted")
             assert said["source"]["document"] == "herons.pdf"
             assert said["source"]["boxes"]
+
+            every = await record(client, "list_all", words="heron", most=1)
+            assert every["listing"]["is_complete"]
+            assert every["listing"]["total"] >= len(every["items"]) == 1
+            assert every["items"][0]["source"]["boxes"]
 
             listed = await record(client, "list_documents", find="heron")
             assert [info["document"] for info in listed["documents"]] == ["herons.pdf"]
@@ -175,7 +181,7 @@ def test_a_library_that_cannot_be_opened_is_told_by_every_tool(error: DocMindErr
     required: dict[str, dict[str, Any]] = {
         "ask": {"question": "x"}, "check_text": {"draft": "x"},
         "get_page": {"document": "x", "page_no": 1}, "get_original": {"document": "x"},
-        "ingest": {"paths": ["/x"]}, "search": {"question": "x"},
+        "list_all": {"words": "x"}, "ingest": {"paths": ["/x"]}, "search": {"question": "x"},
     }  # fmt: skip
 
     async def session() -> None:
@@ -253,6 +259,8 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("ingest", {"paths": []}),
     ("jobs", {"newest": -1}),
     ("check_text", {"draft": " "}),
+    ("list_all", {"words": " "}),
+    ("list_all", {"words": "x", "what": "secrets"}),
     ("check_text", {"draft": "x" * 100_001}),
 ]
 

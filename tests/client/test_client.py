@@ -107,6 +107,10 @@ SAME: dict[str, Callable[[Any], Any]] = {
         )
         for one in docmind.check("Herons nest in tall trees.", Filters(doc_ids=(herons(docmind),))).sentences
     ],
+    "a complete list": lambda docmind: [
+        (item.text, item.times, item.source.page_no)
+        for item in docmind.find("heron", "mentions", Filters(doc_ids=(herons(docmind),))).items
+    ],
     "a setting": lambda docmind: docmind.settings.info("reading.max_file_mb"),
     "an image model": lambda docmind: docmind.visual.is_on("late"),
     "days in the bin": lambda docmind: docmind.documents.bin_days,
@@ -124,6 +128,7 @@ def test_client_and_facade_give_the_same(facade: DocMind, client: Client, name: 
         (lambda docmind: docmind.documents.get("no such id"), NotFoundError),
         (lambda docmind: docmind.search("  "), ConfigError),
         (lambda docmind: docmind.check("  "), ConfigError),
+        (lambda docmind: docmind.find("  "), ConfigError),
         (lambda docmind: docmind.documents.page(herons(docmind), 9), NotFoundError),
         (lambda docmind: docmind.conversations.run("none"), NotFoundError),
     ],

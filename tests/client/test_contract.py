@@ -125,6 +125,9 @@ def answers(docmind: Any) -> None:
     checked = docmind.check("Herons nest in tall trees. Owls hunt at night.")
     assert [one.verdict for one in checked.sentences] == ["supported", "not found"]
     assert [source.page_no for source in checked.sentences[0].sources] == [2]
+    found = docmind.find("heron", "mentions")
+    assert [item.source.page_no for item in found.items] == [1, 2]
+    assert found.listing.is_complete
 
 
 def conversations(docmind: Any) -> None:

@@ -1,7 +1,12 @@
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
+from .item_lists import Fit, ItemList, ListReader, fit, opening_of, words_of_list
+from .kind_values import values_of
+from .kinds import language_of_question
+from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of
 from .looks import with_looks
+from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
 from .passages import headed_passages, is_heading, nearest_heading
@@ -18,27 +23,41 @@ __all__ = [
     "DraftVerifier",
     "Extract",
     "Extractive",
+    "Fit",
     "Intent",
     "IntentKind",
+    "ItemList",
     "Language",
+    "ListQuestion",
+    "ListReader",
     "Passage",
     "Summarizer",
     "Verified",
     "Verifier",
+    "Wanted",
     "first_passage",
+    "fit",
     "headed_passages",
     "is_all",
+    "is_everywhere",
     "is_heading",
+    "is_listing",
     "is_named",
     "is_this",
+    "language_of_question",
+    "list_questions",
+    "mention_of",
     "nearest_heading",
     "neutral",
     "neutral_draft",
     "not_found",
+    "opening_of",
     "page_source",
     "quote_source",
     "quoted",
     "recognise",
     "sentences_of",
+    "values_of",
     "with_looks",
+    "words_of_list",
 ]

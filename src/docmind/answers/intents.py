@@ -12,12 +12,12 @@ from typing import Literal
 
 from docmind.embedding import fold
 
-IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum", "table"]
+IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum", "table", "list"]
 Language = Literal["en", "pt", "es"]
 
 LONGEST = 300  # characters
 
-_DIRECT = frozenset({"remember", "greeting", "documents", "summary", "table"})
+_DIRECT = frozenset({"remember", "greeting", "documents", "summary", "table", "list"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class Intent:
 
     `topic` is what a list of documents is to be about, empty for all, or what is to be summarized; `doc_ids` are the
     documents that were found to be meant by that; `facts` are what it asks to remember; `language` is that of the rule
-    that recognised it. "table" is not recognised by a rule: a query over tables answers the question.
+    that recognised it. "table" and "list" are not recognised by a rule here: a query over
+    tables answers the question, or a complete list does.
     """
 
     kind: IntentKind = "passages"

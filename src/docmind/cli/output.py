@@ -347,6 +347,8 @@ def print_turn(turn: Turn, *, text: bool = True) -> None:
         if not answer.model:
             told = flow(told.split("\n\n")[0] if is_maybe and answer.computed is None else told)
         click.echo(told)
+        if answer.listing is not None and answer.listing.total > len(answer.sources):
+            click.echo(_("`docmind find --all` prints the whole list."), err=True)
         if answer.computed is not None:
             click.echo(_("Computed by: {query}").format(query=one_line(answer.computed.query, 1_000)))
         if answer.needs and not answer.found:

@@ -28,6 +28,8 @@ from docmind.records.documents import (
     UploadState,
 )
 from docmind.records.drafts import CheckedDraft
+from docmind.records.listed import Listed
+from docmind.records.listings import Listable
 from docmind.records.models import EmbeddingProgress, ModelCard
 from docmind.records.network import NetworkLedger
 from docmind.records.query import Operation, Query, fields_for
@@ -127,7 +129,7 @@ class Call:
         return self.verb in ("GET", "DELETE") or self.body is not None
 
 
-_READING = ("search", "search_by_picture", "ask", "check", "memories.expand")
+_READING = ("search", "search_by_picture", "ask", "check", "find", "memories.expand")
 """Calls that change nothing although they are no GET: a question may be long, and a picture is a body.
 
 `ask` is one unless the question asks to remember something, which `docmind.api.rest` refuses to such a token.
@@ -240,6 +242,7 @@ CALLS = (
         method="search", is_by_picture=True),
     Call("ask", "POST", "/ask", Answer, {"query": Query}, asks="answer"),
     Call("check", "POST", "/check", CheckedDraft, {"draft": Draft, "filters": Filters}),
+    Call("find", "POST", "/find", Listed, {"words": Title, "what": Listable, "filters": Filters}),
     # conversations
     Call("conversations.threads", "GET", "/threads", tuple[Thread, ...], {
         "search": Title, "deleted": bool, "archived": bool,

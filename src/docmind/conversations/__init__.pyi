@@ -5,7 +5,9 @@ from .checkpoints import stored_states
 from .drafts import MOST_SENTENCES, Drafts
 from .examples import Examples
 from .export.draft import draft_markdown
+from .export.listing import listing_counts, listing_csv, listing_markdown
 from .instructions import LONGEST_INSTRUCTIONS
+from .listings import Listings
 from .service import Conversations
 
 __all__ = [
@@ -16,11 +18,15 @@ __all__ = [
     "Conversations",
     "Drafts",
     "Examples",
+    "Listings",
     "StateFault",
     "adopt_states",
     "carried_states",
     "check_states",
     "draft_markdown",
+    "listing_counts",
+    "listing_csv",
+    "listing_markdown",
     "make_state_tables",
     "stored_states",
 ]

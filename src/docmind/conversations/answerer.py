@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from docmind.config import Settings
+from docmind.conversations.listings import Listings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder
 from docmind.memory import Memories
@@ -37,8 +38,9 @@ class Answerer:
         embedder: TextEmbedder,
         search: MultimodalSearch,
         memories: Memories,
+        listings: Listings,
     ) -> None:
-        self.catalog, self.search, self.memories = catalog, search, memories
+        self.catalog, self.search, self.memories, self._listings = catalog, search, memories, listings
         self._settings, self._nodes, self._embedder = settings, nodes, embedder
 
     @cached_property
@@ -53,6 +55,7 @@ class Answerer:
             embedder=self._embedder,
             search=self.search,
             memories=self.memories,
+            listings=self._listings,
         )
 
     @cached_property
@@ -73,7 +76,8 @@ class Answerer:
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
         its look. A request to remember something searches nothing: the facts are stored, and are in `told`; nor does a
         greeting. A question for documents lists them, each with its strongest passage, and a summary of documents has
-        their central sentences. A question over tables is answered by a query, which is in `computed`.
+        their central sentences. A question over tables is answered by a query, which is in `computed`. A question for a
+        complete list gets all of its items, counted in `listing`.
 
         Raises `ConfigError` where the question is empty or too long, and what the search raises.
         """

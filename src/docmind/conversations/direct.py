@@ -1,7 +1,7 @@
 """Answers that need neither a language model nor passages ranked for the question.
 
 A request to remember is stored, a greeting returned, documents are listed with their strongest passage, or
-summarized by their central sentences; a query over tables answers what is asked of rows.
+summarized by their central sentences; a query over tables answers what is asked of rows; a complete list has all items.
 """
 
 from __future__ import annotations
@@ -20,17 +20,21 @@ from docmind.answers import (
     Verified,
     first_passage,
     is_all,
+    is_listing,
     is_named,
     is_this,
     quoted,
     recognise,
 )
 from docmind.config import Settings
+from docmind.conversations.list_telling import CITED, language_of_list, told_list
+from docmind.conversations.listings import Listings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, name_of
 from docmind.memory import Memories
 from docmind.records.answers import NOTED, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
+from docmind.records.listings import Listing
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
 from docmind.rich_text import clip, one_line
@@ -126,6 +130,7 @@ class Reply:
     outcome: Outcome
     told: tuple[str, ...] = ()
     computed: Computed | None = None
+    listing: Listing | None = None
 
     def answer(self, question: str, total_ms: float, degraded: tuple[Degraded, ...] = ()) -> Answer:
         """Return the answer to a question that took `total_ms`; `degraded` comes before its own."""
@@ -140,6 +145,7 @@ class Reply:
             outcome=self.outcome,
             told=self.told,
             computed=self.computed,
+            listing=self.listing,
         )
 
 
@@ -158,8 +164,9 @@ class DirectAnswers:
         embedder: TextEmbedder,
         search: MultimodalSearch,
         memories: Memories,
+        listings: Listings,
     ) -> None:
-        self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
+        self._catalog, self._nodes, self._embedder, self._listings = catalog, nodes, embedder, listings
         self._threshold, self._search, self._memories = settings.answer.threshold, search, memories
         self.extractive = Extractive(
             settings.answer, catalog, embedder, least_certainty=settings.reading.ocr_min_confidence
@@ -172,6 +179,7 @@ class DirectAnswers:
         """Drop what is kept in memory of passages and tables, because a document is erased."""
         self.extractive.drop()
         self._tables.drop()
+        self._listings.drop()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.
@@ -181,14 +189,23 @@ class DirectAnswers:
         three are, their list is asked for.
         """
         intent = recognise(question, self._memories.requested(question))
-        if intent.kind in ("passages", "sum") and self._tables.answer(question, scope.filters) is not None:
+        if intent.kind in ("passages", "sum") and self._is_of_tables(question, scope):
             return Intent("table", intent.language, topic=question)
+        if intent.kind in ("passages", "documents"):
+            found = self._listings.answer(question, scope.filters, scope.talked_about)
+            if found is not None and (found.items or intent.kind == "passages"):
+                return Intent("list", language_of_list(question), topic=question)
         if intent.kind != "summary":
             return intent
         meant = self._meant(self._memories.expand(intent.topic, thread_id=scope.thread_id), scope)
         if len(meant) > SUMMARIZED:
             return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
         return replace(intent, doc_ids=meant) if meant else PASSAGES
+
+    def _is_of_tables(self, question: str, scope: Scope) -> bool:
+        """Return whether a query over tables answers a question, with all of its rows where it lists them."""
+        found = self._tables.answer(question, scope.filters)
+        return found is not None and (found.computed.rows_total <= CITED or not is_listing(question))
 
     def is_greeting(self, question: str) -> bool:
         """Return whether a message is a greeting and nothing else."""
@@ -211,6 +228,8 @@ class DirectAnswers:
             return self._summary(intent)
         if intent.kind == "table":
             return self._computed(intent, scope)
+        if intent.kind == "list":
+            return self._list(intent, scope)
         raise ValueError(f"{intent.kind!r} is answered with passages.")
 
     def _computed(self, intent: Intent, scope: Scope) -> Reply:
@@ -222,6 +241,15 @@ class DirectAnswers:
         told = tuple(memory.text for memory in recalled.memories)
         checked = replace(found.checked, degraded=(*found.checked.degraded, *recalled.degraded))
         return Reply(checked, found.outcome, told, found.computed)
+
+    def _list(self, intent: Intent, scope: Scope) -> Reply:
+        """Tell a complete list with its first items; nothing is found where it was erased since it was recognised."""
+        found = self._listings.answer(intent.topic, scope.filters, scope.talked_about)
+        if found is None:
+            return Reply(Verified("", (), ()), "not found")
+        lead, parts, more = told_list(found, intent.language)
+        listed = self._listed(lead, parts, more, is_named=False)
+        return Reply(replace(listed, degraded=self._catalog.damage()), "list", listing=found.listing)
 
     def _greeted(self, language: Language) -> str:
         some, none = _GREETED[language]

@@ -78,6 +78,10 @@ class _Erasing:
         if "nearest" in answer:
             changed["nearest"] = nearest
         kept = {**answer, **changed}
+        listing = answer.get("listing")
+        if listing is not None and any(one["doc_id"] == self.doc_id for one in listing["documents"]):
+            del kept["listing"]  # it names the document, and its words may be the document's
+            self.erased += 1
         if is_computed:
             del kept["computed"]  # its rows are the document's text, and its query names values of it
             self.erased += 1

@@ -15,6 +15,7 @@ from docmind.answers import PASSAGES, Intent, IntentKind, Language
 from docmind.records.answers import Answer, Computed, Sentence, Source
 from docmind.records.conversations import WebResult
 from docmind.records.documents import ArtifactRef, Box
+from docmind.records.listings import ListedDocument, Listing
 from docmind.records.query import Mode, Query, fields_for
 from docmind.records.search import Degraded, Filters, Hit, ListName
 
@@ -196,6 +197,7 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "outcome": answer.outcome,
         "told": list(answer.told),
         "needs": answer.needs,
+        **({"listing": _plain_listing(answer.listing)} if answer.listing is not None else {}),
         **({"computed": _plain_computed(answer.computed)} if answer.computed is not None else {}),
         "model": answer.model,
         "model_place": answer.model_place,
@@ -233,6 +235,7 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
         told=tuple(plain.get("told", ())),
         needs=plain.get("needs", ""),
         computed=_computed_of(plain.get("computed")),
+        listing=_listing_of(plain.get("listing")),
     )
 
 
@@ -245,6 +248,18 @@ def _computed_of(plain: Mapping[str, Any] | None) -> Computed | None:
         return None
     columns, rows = tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"])
     return Computed(plain["query"], columns, rows, plain["rows_total"], tuple(plain["doc_ids"]))
+
+
+def _plain_listing(listing: Listing) -> dict[str, Any]:
+    return {**_listed(asdict(listing)), "documents": [asdict(one) for one in listing.documents]}
+
+
+def _listing_of(plain: Mapping[str, Any] | None) -> Listing | None:
+    if not plain:
+        return None
+    documents = tuple(ListedDocument(**one) for one in plain["documents"])
+    many = {name: tuple(plain[name]) for name in ("unread", "doc_ids")}
+    return Listing(**{**plain, "documents": documents, **many})
 
 
 def nearest_of(plain: Mapping[str, Any]) -> tuple[Hit, ...]:

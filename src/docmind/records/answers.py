@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from docmind.records.documents import Box
+from docmind.records.listings import Listing
 from docmind.records.search import Degraded
 from docmind.wording import N_
 
@@ -36,9 +37,9 @@ NOTED = N_("I will remember this.")
 TOLD = N_("You told me")
 """The words before a fact that the user had remembered, wherever an answer shows one."""
 
-Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents", "summary"]
+Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents", "summary", "list"]
 """Whether the first quote answers the question, passages may answer it, or no page says it; or what else was asked for:
-a fact was stored, a greeting returned, documents listed or summarized."""
+a fact was stored, a greeting returned, documents listed or summarized, a complete list made."""
 
 _SEARCHED: tuple[Outcome, ...] = ("answer", "maybe", "not found")
 _WITHOUT_SOURCES: tuple[Outcome, ...] = ("noted", "greeting")
@@ -129,13 +130,14 @@ class Answer:
     `outcome` tells how sure quotes are, or what else was asked for. Words alone decide it: "not found" may have sources
     that are pages found by their look. "noted" is a request to remember the facts in
     `told`, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
-    source; both may be empty. Where `found` is False it is one of these, "greeting" or "not found". With any other
-    outcome, `told` are facts remembered earlier that bear on the question; a model reads them with the question, so
-    there are none where one wrote the answer.
+    source; both may be empty, and so may "list", a complete list. Where `found` is False it is one of these, "greeting"
+    or "not found". With any other outcome, `told` are facts remembered earlier that bear on the question; a model reads
+    them with the question, so there are none where one wrote the answer.
 
     `needs` says what an answer needs beside the passages that were found, as a sum needs a language model.
 
-    `computed` tells how the answer was computed, where a query over tables gives it.
+    `computed` tells how the answer was computed, where a query over tables gives it. `listing` counts the items of a
+    complete list, of which the first are `sources`.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
@@ -157,12 +159,13 @@ class Answer:
     told: tuple[str, ...] = ()
     needs: str = ""
     computed: Computed | None = None
+    listing: Listing | None = None
 
     def __post_init__(self) -> None:
         is_quoting = any(source.kind == "quote" for source in self.sources)
         if self.found and (self.outcome in _WITHOUT_SOURCES or (self.outcome == "not found" and is_quoting)):
             raise ValueError("An answer that was found has sources.")
-        if not self.found and self.outcome not in ("not found", *_WITHOUT_SOURCES, "documents", "summary"):
+        if not self.found and self.outcome not in ("not found", *_WITHOUT_SOURCES, "documents", "summary", "list"):
             object.__setattr__(self, "outcome", "not found")
 
     @property

@@ -25,6 +25,7 @@ _MADE_OF: dict[Outcome, str] = {
     "maybe": N_("passages that may answer"),
     "documents": N_("a list of documents"),
     "summary": N_("central sentences"),
+    "list": N_("a complete list"),
 }
 DELETED = N_("This document has been deleted. The quote is kept from when it was cited.")
 NAMELESS = N_("erased document")

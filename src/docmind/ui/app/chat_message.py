@@ -81,7 +81,7 @@ def _links(answer: Answer) -> dict[int, str]:
 def _quotes_markdown(answer: Answer) -> str:
     numbers = {f"[{n}]": _number(n, link=link) for n, link in _links(answer).items()}
     paragraphs = _held(answer).split("\n\n")
-    if answer.outcome not in ("documents", "summary"):
+    if answer.outcome not in ("documents", "summary", "list"):
         return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in paragraphs)
     parts: list[str] = []
     at = 0

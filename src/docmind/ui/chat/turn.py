@@ -26,6 +26,7 @@ from docmind.ui.app.format import count, duration, place_of_model
 from docmind.ui.app.page_links import cited_in
 from docmind.ui.chat import filters, history, run, side_panel, sources
 from docmind.ui.chat.copy_answer import draw_copy
+from docmind.ui.chat.listing import draw_listing
 from docmind.ui.chat.memories import draw_proposals
 from docmind.ui.chat.sources import draw_nearest, draw_places, draw_sources
 from docmind.wording import N_, _, ngettext
@@ -185,7 +186,9 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, 
                     more_label=label,
                     cited=cited_in(answer),
                 )
-            elif answer is not None and answer.sources:  # also where the answer itself is a list of places
+            elif (
+                answer is not None and answer.sources and answer.listing is None
+            ):  # also where the answer itself is a list of places
                 draw_places(answer.sources, place.key, cited_in(answer))
             if turn.web:
                 draw_web(turn.web, place.key)
@@ -203,7 +206,9 @@ def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace)
         return
     for fact in answer.told:
         st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
-    if answer.computed is not None:
+    if answer.listing is not None:
+        draw_listing(docmind, answer, answer.listing, turn.filters, f"{place.key}-list")
+    elif answer.computed is not None:
         st.markdown(answer_markdown(answer))
         _draw_computed(answer.computed, f"{place.key}-computed")
     elif answer.outcome == "maybe" and quotes:

@@ -1,0 +1,384 @@
+"""Whole lists of a document: bullets, numbers, checkboxes, rows of a table, `label: value` lines, and short lines.
+
+A question names a list by words of what announces it: the heading or line above it, the caption, sheet or column names
+of a table, then the document's name. Its other words filter: each must stand in the item, or say whether a checkbox is
+ticked. A word that nothing accounts for means that the question asks for something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, NamedTuple
+
+from docmind.answers.list_questions import ListQuestion, table, word_list
+from docmind.answers.mentions import is_form
+from docmind.answers.values import lowered_alike
+from docmind.blocks import PageBlock
+from docmind.embedding import STOP_WORDS, fold
+
+_BULLET = re.compile(r"\s*(?:[•*\-–—☐☒☑✓✔✗✘▪●‣◦○■□·]|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+")
+_BOX = re.compile(r"\s*(?:[•*-]\s+)?(?:(?P<open>☐|□|\[ ?\])|(?P<done>☒|☑|✓|✔|\[[xX]\]))\s*")
+_LABEL = re.compile(r"([^\n:.?!]{1,50}?)\s?:\s+(?=\S)")
+_PAGE_NUMBER = re.compile(
+    r"(?:page|página|pagina|seite)?\s*\d{1,4}(?:\s*(?:/|of|de|von|sur)\s*\d{1,4})?", re.IGNORECASE
+)
+_ENDS = (".", "!", "?", ";")
+_SHORT = 80  # characters of a line of a list without marks, and of a heading
+_OPENING, _OPENING_CHARS = 2, 300  # lines that may name a document
+_FEW = 8  # words of a heading
+_LABELLED = 600  # characters of a line with a label
+_WORD = re.compile(r"[^\W_]+")
+_TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
+Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline"]
+
+
+class Item(NamedTuple):
+    """An item: its page, the span of its words there, whether it is ticked (None without a checkbox), and its words.
+
+    `cells` has the words of each cell of a row.
+    """
+
+    page_no: int
+    start: int
+    end: int
+    is_done: bool | None
+    words: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(slots=True)
+class ItemList:
+    """Items that belong together, and the texts that announce them: those right above, and those further out.
+
+    `has_people` tells that a column of a table is one of people; `around` are the words of the pages that it is on.
+    """
+
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+    kind: Kind
+    has_people: bool = False
+    around: set[str] = field(default_factory=set[str])
+    items: list[Item] = field(default_factory=list[Item])
+
+
+class Fit(NamedTuple):
+    """How well a list answers a question, and the items that pass its filter.
+
+    `is_named` is False where only the document's name has the words that are asked for.
+    """
+
+    score: float
+    items: list[Item]
+    is_named: bool
+
+
+class _Line(NamedTuple):
+    kind: Kind
+    start: int
+    end: int
+    block: PageBlock | None = None
+
+
+def words_of_list(text: str) -> list[str]:
+    """Return the folded words of a question for a list, without function words."""
+    return [
+        word
+        for word in _WORD.findall(lowered_alike(text))
+        if word not in word_list("items", "function") and word not in STOP_WORDS
+    ]
+
+
+def opening_of(text: str, structure: Sequence[PageBlock]) -> str:
+    """Return the first lines of a page, which may name its document; rows of a table name none."""
+    rows = [block.start for block in structure if block.kind in ("row", "header_row")]
+    lines = [line for line in text[: min(rows, default=len(text))].split("\n") if line.strip()]
+    return " ".join(lines[:_OPENING])[:_OPENING_CHARS]
+
+
+class ListReader:
+    """Collects the lists of one document from its pages, given in order."""
+
+    def __init__(self, label: str, asked: Sequence[str]) -> None:
+        """Set up; `label` is the document's name, `asked` are the folded words of the question."""
+        self._label, self._asked = label, asked
+        self._current: ItemList | None = None
+        self._lead = self._heading = self._opening = ""
+        self._page = set[str]()
+        self._mark = self._last = ""
+        self._tables: dict[int, ItemList] = {}
+
+    def read(self, page_no: int, text: str, structure: Sequence[PageBlock]) -> Iterator[ItemList]:
+        """Yield the lists that end on a page; `close` yields those that are open."""
+        if not self._opening:
+            self._opening = opening_of(text, structure)
+        self._page = {word for word in _WORD.findall(lowered_alike(text)) if word in self._asked}
+        for line in _lines(text, structure):
+            if line.kind == "row":
+                yield from self._end()
+                self._row(page_no, text, line)
+            elif line.kind in ("item", "label", "short"):
+                yield from self._listed(page_no, text, line)
+            else:
+                yield from self._end()
+                self._announced(text[line.start : line.end].strip(), line)
+
+    def close(self) -> Iterator[ItemList]:
+        """Yield the lists that are open at the end of the document."""
+        yield from self._end()
+        yield from self._tables.values()
+        self._tables = {}
+
+    def _end(self) -> Iterator[ItemList]:
+        current, self._current = self._current, None
+        if current is not None and current.kind == "item" and self._is_numbered_head(current):
+            self._heading = self._lead = self._last
+            current = None
+        if current is not None and len(current.items) >= (2 if current.kind in ("short", "label") else 1):
+            yield current
+
+    def _announced(self, said: str, line: _Line) -> None:
+        """Keep a heading, or a line that announces what follows."""
+        if line.kind == "head":
+            self._heading, self._lead = said, ""
+        elif line.kind == "lead":
+            self._lead = said
+        else:
+            self._lead = ""
+
+    def _listed(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
+        said = text[line.start : line.end].strip()
+        label = _LABEL.match(said) if line.kind == "label" else None
+        if label is not None and self._is_title(label[1]):
+            yield from self._end()
+            start = text.index(said, line.start) + label.end()
+            yield from self._inline(page_no, text, label[1], start, line)
+            return
+        if line.kind == "short":
+            is_listed = self._current is not None and self._current.kind == "short"
+            is_below = self._current is None and (self._lead.endswith(":") or self._is_title(self._lead))
+            if self._is_title(said) or not (is_listed or is_below):
+                yield from self._end()
+                self._lead = said
+                return
+        mark = _mark_of(said) if line.kind == "item" else ""
+        if self._current is None or self._current.kind != line.kind or mark != self._mark:
+            if self._current is not None:
+                lead, self._lead = self._lead, ""
+                yield from self._end()
+                self._lead = self._lead or (lead if lead.endswith(":") and line.kind == "item" else "")
+            self._current, self._mark = self._new(line), mark
+        item = _item_of(page_no, text, line)
+        self._last = text[item.start : item.end].strip()
+        self._current.items += [item] if item.start < item.end else []
+        self._current.around |= self._page
+
+    def _is_numbered_head(self, current: ItemList) -> bool:
+        """Return whether one numbered line alone is a heading: `2. Duties`."""
+        is_alone = len(current.items) == 1 and self._mark == "number"
+        return is_alone and len(self._last.split()) <= _FEW and not self._last.endswith(_ENDS)
+
+    def _is_title(self, said: str) -> bool:
+        """Return whether the question has all words of a line."""
+        words = words_of_list(said)
+        return bool(words) and all(any(is_form(one, word) for one in self._asked) for word in words)
+
+    def _inline(self, page_no: int, text: str, label: str, start: int, line: _Line) -> Iterator[ItemList]:
+        """Yield the parts of `Present: Ana Reis, Rui Melo and Eva Sá`; one part alone is no list."""
+        parts = [_item(page_no, text, start + a, start + b) for a, b in _parts(text[start : line.end])]
+        if len(parts) > 1:
+            yield ItemList(
+                (label,), (self._heading, self._lead, *self._names), "inline", around=self._page, items=parts
+            )
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        """The texts that name the document: its name, and how it opens."""
+        return self._label, self._opening
+
+    def _new(self, line: _Line) -> ItemList:
+        path = line.block.path if line.block is not None and line.block.path else ()
+        heading = path[-1] if path else self._heading
+        return ItemList(tuple(filter(None, (self._lead, heading))), (*path[:-1], *self._names), line.kind)
+
+    def _row(self, page_no: int, text: str, line: _Line) -> None:
+        block = line.block
+        assert block is not None
+        assert block.table is not None
+        about = block.table
+        cells = tuple(tuple(_WORD.findall(lowered_alike(text[a:b]))) for a, b in block.cells)
+        if next(iter(cells), ())[:1] and cells[0][0] in _TOTALS and not set(self._asked) & _TOTALS:
+            return
+        held = self._tables.get(about.number)
+        if held is None:
+            near = tuple(filter(None, (about.caption, about.sheet, *about.header, *block.path[-1:], self._lead)))
+            people = word_list("labels", "people")
+            has_people = any(word in people for name in about.header for word in _words((name,)))
+            held = ItemList(near, (*block.path[:-1], *self._names), "row", has_people)
+            self._tables[about.number] = held
+        held.around |= self._page
+        held.items.append(_item(page_no, text, line.start, line.end)._replace(cells=cells))
+
+
+def _item_of(page_no: int, text: str, line: _Line) -> Item:
+    """Return an item without its mark."""
+    start, state = line.start, None
+    mark = _BULLET.match(text, start, line.end) if line.kind == "item" else None
+    for _ in range(2):  # a checkbox may stand behind a bullet
+        box = _BOX.match(text, start, line.end) if line.kind == "item" else None
+        if box is not None:
+            start, state = box.end(), box["done"] is not None
+            break
+        if mark is not None:
+            start = max(start, mark.end())
+    return _item(page_no, text, start, line.end, state)
+
+
+def _mark_of(said: str) -> str:
+    """Return what marks an item: a number, a letter, a box, or a bullet."""
+    if _BOX.match(said):
+        return "box"
+    return "number" if re.match(r"\(?\d", said) else "letter" if re.match(r"\(?[a-zA-Z]", said) else "bullet"
+
+
+def _parts(value: str) -> list[tuple[int, int]]:
+    """Return the spans of the parts of an enumeration, between commas, semicolons, and the `and` of the last one."""
+    found: list[tuple[int, int]] = []
+    pieces = re.finditer(r"(?:[^,;]|,(?=\d))+", value)
+    for piece in pieces:
+        a, b = piece.span()
+        if (last := re.match(r"\s*(?:and|e|y|und|et)\s", value[a:b])) is not None:
+            a += last.end()
+        elif ("," in value or ";" in value) and b == len(value.rstrip(" ")):
+            split = re.search(r"\s(?:and|e|y|und|et)\s", value[a:b])
+            if split is not None:
+                found.append((a, a + split.start()))
+                a += split.end()
+        found.append((a, b))
+    if len(found) == 1 and (split := re.search(r"\s(?:and|e|y|und|et)\s", value)) is not None:
+        found = [(0, split.start()), (split.end(), len(value))]
+    return [(a + len(value[a:b]) - len(value[a:b].lstrip()), a + len(value[a:b].rstrip(" .\n"))) for a, b in found]
+
+
+def _item(page_no: int, text: str, start: int, end: int, is_done: bool | None = None) -> Item:
+    return Item(page_no, start, end, is_done, tuple(_WORD.findall(lowered_alike(text[start:end]))))
+
+
+def _lines(text: str, structure: Sequence[PageBlock]) -> Iterator[_Line]:
+    """Yield the lines of a page, of blocks and of the text between them, each with what it may be."""
+    at = 0
+    for block in structure:
+        yield from _bare(text, at, block.start)
+        at = block.end
+        said = text[block.start : block.end].strip()
+        if not said or block.kind == "header_row":
+            continue
+        if block.kind == "row":
+            if block.table is not None:
+                yield _Line("row", block.start, block.end, block)
+        elif block.kind == "heading":
+            yield _Line("head", block.start, block.end, block)
+        elif block.kind == "item":
+            yield _Line("item", block.start, block.end, block)
+        else:
+            yield _Line(_kind(said), block.start, block.end, block)
+    yield from _bare(text, at, len(text))
+
+
+def _bare(text: str, start: int, end: int) -> Iterator[_Line]:
+    """Yield the lines of text without blocks; a line that goes on is part of the item or paragraph before it."""
+    last: _Line | None = None
+    for match in re.finditer(r"[^\n]*\S[^\n]*", text[start:end]):
+        a, b = start + match.start(), start + match.end()
+        said = match.group().strip()
+        if _PAGE_NUMBER.fullmatch(said):
+            continue
+        kind = _kind(said)
+        is_going_on = said[:1].islower() and kind in ("short", "prose", "lead")
+        if last is not None and is_going_on and last.kind in ("item", "prose", "label"):
+            last = last._replace(end=b)
+            continue
+        if last is not None:
+            yield last
+        last = _Line(kind, a, b)
+    if last is not None:
+        yield last
+
+
+def _kind(said: str) -> Kind:
+    if _BOX.match(said) or _BULLET.match(said):
+        return "item"
+    if said.endswith(":") and len(said) <= 300:
+        return "lead"
+    if (label := _LABEL.match(said)) is not None and len(label[1].split()) <= 5 and len(said) <= _LABELLED:
+        return "label"
+    is_short = len(said) <= _SHORT and not said.endswith(_ENDS) and len(said.split()) <= _FEW + 2
+    return "short" if is_short else "prose"
+
+
+def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | None:
+    """Return how well a list answers a question; None where a word of it is not accounted for.
+
+    Each word is one of what announces the list, of the document's name, of a checkbox, or of the items, in this order.
+    """
+    near, far, context = _words(held.near), _words(held.far), words_of_list(question.context)
+    has_boxes = any(item.is_done is not None for item in held.items)
+    score, is_named, is_near_it, filters = 0.0, False, False, list[str]()
+    state: bool | None = None
+    for word in asked:
+        if (met := _met(word, near)) > 0:
+            score, is_named = score + met, True
+        elif has_boxes and word in word_list("states", "done"):
+            state = True
+        elif has_boxes and word in word_list("states", "open"):
+            state = False
+        elif (met := _met(word, far)) > 0:
+            score, is_near_it = score + met / 4, True
+        else:
+            filters.append(word)
+    kept = [item for item in held.items if state is None or item.is_done is state]
+    used, is_whole_cell = 0, False
+    for word in filters:
+        whole = [item for item in kept if _has_cell(word, item, asked)]
+        if passing := whole or [item for item in kept if any(is_form(word, one) for one in item.words)]:
+            kept, used, is_whole_cell = passing, used + 1, bool(whole)
+        elif word in context and word in held.around:
+            score += 0.1
+        elif word not in word_list("items", "light"):
+            return None
+    is_of_people = is_whole_cell and ((question.is_who and held.has_people) or question.is_explicit)
+    if not kept or not (is_named or is_near_it or is_of_people):
+        return None
+    if not is_named and held.kind != "row" and state is None and used:
+        return None
+    if question.is_single and (filters or not is_named or held.kind == "row" or len(kept) < 2):
+        return None
+    return Fit(score + (state is not None) + 0.1 * used, kept, is_named or is_of_people or state is not None)
+
+
+def _has_cell(word: str, item: Item, asked: Sequence[str]) -> bool:
+    """Return whether a cell of a row has the word and nothing that the question lacks."""
+    return any(
+        any(is_form(word, one) for one in cell)
+        and all(one in word_list("items", "function") or any(is_form(other, one) for other in asked) for one in cell)
+        for cell in item.cells
+    )
+
+
+def _words(texts: Iterable[str]) -> list[str]:
+    return [word for text in texts for word in _WORD.findall(fold(text.lower()))]
+
+
+def _met(word: str, held: Sequence[str]) -> float:
+    if word in held:
+        return 2.0
+    if any(is_form(word, one) for one in held):
+        return 1.5
+    return 1.0 if any(word in group and not group.isdisjoint(held) for group in _same()) else 0.0
+
+
+@cache
+def _same() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group.split()) for group in table()["same"]["groups"])

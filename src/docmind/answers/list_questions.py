@@ -1,0 +1,193 @@
+"""Which complete list a question asks for: every mention, all values of a kind, or the items of a list or table.
+
+The rules are data, `listing.toml`, in English, Portuguese, Spanish, German and French. They are read on the folded
+question, whose characters stand at the offsets of the question itself, so that what is mentioned keeps its case.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docmind.answers.values import lowered_alike
+from docmind.records.listings import Listable
+
+LONGEST = 300  # characters of a question that is looked at
+_TABLE = Path(__file__).with_name("listing.toml")
+_EDGES = " \t\n?!.,;:¿¡\"'“”„«»‘’"
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{1,200})[\"”“»]")
+_WITHIN = re.compile(
+    r"(?<=\s)(?:in|within|em|no|na|nos|nas|en|en el|en la|im|in der|in dem|dans|dans le|dans la)\s+(?=\S)"
+)
+
+
+class ListQuestion(NamedTuple):
+    """What is listed; the words of a mention or of a list; and the words for a document, which may be none.
+
+    `places` are the ways to read where to look: each has the words before it and those of the document, "" for all.
+    `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_single` that one thing may
+    be. `context` are words behind the first preposition, which may only say where the list is. `is_quoted` is a mention
+    in quotation marks, which has no other form.
+    """
+
+    what: Listable
+    words: str
+    places: tuple[tuple[str, str], ...]
+    is_who: bool = False
+    is_explicit: bool = False
+    is_single: bool = False
+    context: str = ""
+    is_quoted: bool = False
+
+
+class _Forms(NamedTuple):
+    mention: tuple[re.Pattern[str], ...]
+    article: re.Pattern[str]
+    kinds: tuple[tuple[Listable, re.Pattern[str]], ...]
+    items: tuple[re.Pattern[str], ...]
+    single: tuple[re.Pattern[str], ...]
+    people: re.Pattern[str]
+    never: re.Pattern[str]
+    who: frozenset[str]
+
+
+@cache
+def table() -> dict[str, Any]:
+    """Return the data of `listing.toml`."""
+    return tomllib.loads(_TABLE.read_text("utf-8"))
+
+
+@cache
+def word_list(part: str, name: str) -> frozenset[str]:
+    """Return the folded words of an entry of `listing.toml`."""
+    held = table()[part] if part else table()
+    return frozenset(held[name].split())
+
+
+@cache
+def _forms() -> _Forms:
+    data = table()
+    frame = data["frame"]
+    kinds = tuple(
+        (
+            name,
+            re.compile(
+                rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+)*{nouns}(?:\s+(?:{frame['copula']}|{frame['named']}))*"
+                rf"(?:\s+(?:{frame['everywhere']}|{frame['within']}\s+{frame['everywhere']}|{frame['within']}\s+"
+                rf"(?:{frame['article']}\s+)?(?P<place>.+)))?"
+            ),
+        )
+        for name, nouns in data["kinds"].items()
+    )
+    return _Forms(
+        tuple(map(re.compile, data["mention"]["asked"])),
+        re.compile(rf"{data['mention']['article']}(?:\s+|(?<='))"),
+        kinds,
+        tuple(map(re.compile, data["items"]["asked"])),
+        tuple(map(re.compile, data["items"]["single"])),
+        re.compile(
+            rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
+        ),
+        re.compile(data["items"]["never"]),
+        frozenset(data["items"]["who"]),
+    )
+
+
+def list_questions(question: str) -> Iterator[ListQuestion]:
+    """Yield the lists that a question may ask for, the most exact first; none where it asks for no list."""
+    line = " ".join(question.split()).strip(_EDGES.replace('"', "").replace("”", "").replace("»", ""))
+    if not line or len(line) > LONGEST:
+        return
+    line = _begun(line)
+    folded, forms = lowered_alike(line), _forms()
+    for form in forms.mention:
+        if (found := form.fullmatch(folded)) is not None and (topic := _topic(line, *found.span("topic"))):
+            yield _mention(topic)
+            return
+    values = list[ListQuestion]()
+    for what, form in (("people", forms.people), *forms.kinds):
+        if (found := form.fullmatch(folded)) is not None and _is_asked(folded):
+            place = line[slice(*found.span("place"))].strip(_EDGES) if found["place"] else ""
+            values.append(ListQuestion(what, "", (("", place),)))
+            break
+    if not values or values[0].what != "identifiers":  # `serial numbers` may name a column
+        yield from values
+        values = []
+    yield from _items(folded, forms)
+    yield from values
+
+
+def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
+    """Yield the question for the items of a list, where it reads as one."""
+    line = re.sub(table()["states"]["to_do"], "open", folded)
+    if forms.never.search(line):
+        return
+    for form in (*forms.single, *forms.items):
+        if (found := form.fullmatch(line)) is not None and (topic := found["topic"].strip(_EDGES)):
+            yield ListQuestion(
+                "items",
+                topic,
+                (("", ""),),
+                is_who=line.split()[0] in forms.who,
+                is_explicit=re.match(table()["items"]["explicit"], line) is not None,
+                is_single=form in forms.single,
+                context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
+            )
+            return
+
+
+def _begun(line: str) -> str:
+    """Return a question that begins with `list` where it asks for a list of something."""
+    folded = lowered_alike(line)
+    if (found := re.match(table()["frame"]["lists"], folded)) is not None:
+        return f"list {line[found.end() :]}"
+    return line[: -len(" auf")] if re.match(r"(?:liste|zahle)\b.*\sauf$", folded) else line
+
+
+def _is_asked(folded: str) -> bool:
+    """Return whether a question for values begins as one: `Paris dates` alone is a search."""
+    lead = table()["frame"]["lead"]
+    return re.match(rf"{lead}\b|all\b|every\b|tod[ao]s\b|alle\b|tou(?:te)?s\b", folded) is not None
+
+
+def is_listing(question: str) -> bool:
+    """Return whether a question asks for a list of any kind."""
+    return next(list_questions(question), None) is not None
+
+
+def mention_of(words: str) -> ListQuestion:
+    """Return the list of all mentions of given words; in quotation marks they have no other form."""
+    return _mention(words.strip())
+
+
+def _mention(topic: str) -> ListQuestion:
+    quoted = _QUOTED.fullmatch(topic)
+    if quoted is not None:
+        return ListQuestion("mentions", quoted[1], ((quoted[1], ""),), is_quoted=True)
+    bare = topic.strip(_EDGES)
+    places = [(bare, "")]
+    for found in _WITHIN.finditer(lowered_alike(bare)):
+        before, place = bare[: found.start()].strip(_EDGES), bare[found.end() :].strip(_EDGES)
+        if before and place:
+            inner = _QUOTED.fullmatch(before)
+            places.insert(0, (inner[1] if inner else before, _without_article(place)))
+    return ListQuestion("mentions", bare, tuple(places))
+
+
+def _topic(line: str, start: int, end: int) -> str:
+    return _without_article(line[start:end].strip())
+
+
+def _without_article(text: str) -> str:
+    found = _forms().article.match(lowered_alike(text))
+    rest = text[found.end() :].strip() if found is not None else text
+    return rest or text
+
+
+def is_everywhere(place: str) -> bool:
+    """Return whether words for a place stand for all documents."""
+    return re.fullmatch(table()["frame"]["everywhere"], lowered_alike(place.strip())) is not None

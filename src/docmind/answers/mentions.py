@@ -1,0 +1,167 @@
+"""Where a page mentions words: in order, whatever their case, accents, inflection, line breaks and hyphenation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from docmind.answers.sentences import units
+from docmind.answers.values import lowered_alike
+from docmind.blocks import PageBlock
+from docmind.embedding import fold
+
+_HYPHENS = "-\u2010\u00ad"
+_BREAK = re.compile(rf"(?<=\w)[{_HYPHENS}]\s*\n\s*(?=[^\W\d_])|\u00ad")
+_WORD = re.compile(r"[^\W_]+")
+_JOINED = re.compile(rf"[^\W_]+(?:(?:[{_HYPHENS}]\s*\n\s*|\u00ad)[^\W\d_]+)+")
+_SHORTEST = 4  # letters of a word that has other forms
+_STEM = 3  # letters that its forms share, at least
+_KEPT = 100  # characters between two words of a phrase, such as a line break with its indent
+
+# Endings of two forms of one word, behind what they share; folded. General rules of each language.
+_PLURAL = [("", "s"), ("", "es"), ("y", "ies")]
+_ENDINGS: dict[str, list[tuple[str, str]]] = {
+    "en": [
+        *_PLURAL, ("", "ed"), ("", "ing"), ("e", "ed"), ("e", "ing"), ("y", "ied"), ("f", "ves"), ("fe", "ves"),
+        ("", "d"), ("ed", "ing"), ("s", "ed"), ("s", "ing"), ("es", "ing"), ("es", "ed"),
+    ],
+    "pt": [*_PLURAL, ("ao", "oes"), ("ao", "aes"), ("ao", "aos"), ("l", "is"), ("il", "eis"), ("m", "ns"), ("o", "os")],
+    "es": [*_PLURAL, ("z", "ces")],
+    "fr": [("", "s"), ("", "x"), ("al", "aux"), ("au", "aux"), ("", "e"), ("", "es"), ("e", "es")],
+    "de": [
+        ("", "e"), ("", "en"), ("", "n"), ("", "er"), ("", "ern"), ("", "s"), ("", "es"), ("", "em"), ("e", "en"),
+        ("e", "er"), ("e", "es"), ("e", "em"), ("en", "er"), ("en", "es"), ("s", "e"), ("s", "en"), ("er", "ern"),
+        ("es", "e"), ("es", "en"), ("es", "er"), ("e", "ern"),
+    ],
+}  # fmt: skip
+_OF_NAMES = [("", "s")]
+
+
+class Mention(NamedTuple):
+    """A passage of a page with the wanted words: its span, and how often they stand in it."""
+
+    start: int
+    end: int
+    times: int
+
+
+class Wanted:
+    """Words to be found in their order. A capital makes a word a name, which has no other form but a genitive."""
+
+    def __init__(self, words: str, *, is_exact: bool = False) -> None:
+        """Set up; `is_exact` takes no other form of any word."""
+        found = [word.group() for word in _WORD.finditer(words)]
+        self._words = [fold(word.lower()) for word in found]
+        self._are_names = [is_exact or word[:1].isupper() or not word.isalpha() for word in found]
+        self._is_exact = is_exact
+        self._root = max((_root(word) for word in self._words), key=len, default="")
+
+    def __bool__(self) -> bool:
+        return bool(self._words)
+
+    def mentions(self, text: str, language: str, structure: Sequence[PageBlock] = ()) -> list[Mention]:
+        """Return the sentences, items and rows that have the words, in the order of the page, each once."""
+        bare = _BREAK.sub("", text) if any(hyphen in text for hyphen in _HYPHENS) else text
+        if self._root not in fold(bare.lower()) and self._root not in fold(text.lower()):
+            return []
+        spans = sorted(set(self._spans(text, language)))
+        if not spans:
+            return []
+        holders = _holders(text, structure)
+        found: dict[tuple[int, int], int] = {}
+        for start, end in spans:
+            holder = _holder(holders, start, end)
+            found[holder] = found.get(holder, 0) + 1
+        return [Mention(*span, times) for span, times in sorted(found.items())]
+
+    def _spans(self, text: str, language: str) -> Iterator[tuple[int, int]]:
+        lowered = lowered_alike(text)
+        split = [(one.start(), one.end(), one.group()) for one in _WORD.finditer(lowered)]
+        yield from self._runs(text, split, language)
+        joined = {one.start(): one for one in _JOINED.finditer(lowered)}
+        if joined:
+            covered = [one.span() for one in joined.values()]
+            whole = [one for one in split if not any(a <= one[0] < b for a, b in covered)]
+            whole += [(one.start(), one.end(), _BREAK.sub("", one.group())) for one in joined.values()]
+            yield from self._runs(text, sorted(whole), language)
+
+    def _runs(self, text: str, tokens: list[tuple[int, int, str]], language: str) -> Iterator[tuple[int, int]]:
+        size, at = len(self._words), 0
+        while at + size <= len(tokens):
+            if all(self._is_met(n, tokens[at + n][2], language) for n in range(size)) and all(
+                _is_near(text[tokens[at + n][1] : tokens[at + n + 1][0]]) for n in range(size - 1)
+            ):
+                yield tokens[at][0], tokens[at + size - 1][1]
+                at += size
+            else:
+                at += 1
+
+    def _is_met(self, at: int, word: str, language: str) -> bool:
+        wanted = self._words[at]
+        if wanted == word:
+            return True
+        if self._is_exact or wanted[0] != word[0]:
+            return False
+        return is_form(wanted, word, "name" if self._are_names[at] and language != "de" else language)
+
+
+@lru_cache(maxsize=1 << 14)
+def is_form(one: str, other: str, language: str = "") -> bool:
+    """Return whether two folded words are forms of one word; of any of the five languages where none is known."""
+    if one == other:
+        return True
+    if min(len(one), len(other)) < _STEM or max(len(one), len(other)) < _SHORTEST or not (one + other).isalpha():
+        return False
+    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    if shared < _STEM:
+        return False
+    known = _OF_NAMES if language == "name" else _ENDINGS.get(language)
+    pairs = known if known is not None else [pair for name in ("en", "pt", "es", "fr") for pair in _ENDINGS[name]]
+    for least in range(max(_STEM, shared - 3), shared + 1):
+        ends = one[least:], other[least:]
+        if ends in pairs or ends[::-1] in pairs:
+            return True
+    return language in ("en", "") and _doubles(one, other)
+
+
+def _doubles(one: str, other: str) -> bool:
+    """Return whether a word doubles its last letter: `plan`, `planned`, `planning`."""
+    short, long = sorted((one, other), key=len)
+    rest = long[len(short) :]
+    return long.startswith(short) and rest in (short[-1] + "ed", short[-1] + "ing") and len(short) >= _STEM
+
+
+def _root(word: str) -> str:
+    """Return letters that all forms of a word begin with."""
+    return word if len(word) < _SHORTEST else word[: max(_STEM, len(word) - 3)]
+
+
+def _is_near(between: str) -> bool:
+    """Return whether two words of a phrase follow each other: within a sentence and a line, or over a line break."""
+    return len(between) <= _KEPT and not re.search(r"[.!?;:|]\s|[|@]", between)
+
+
+def _holders(text: str, structure: Sequence[PageBlock]) -> list[tuple[int, int]]:
+    """Return the passages of a page: rows as they stand, and the sentences of each other block, and of all else."""
+    found = list[tuple[int, int]]()
+    at = 0
+    for block in structure:
+        found += _sentences(text, at, block.start)
+        is_row = block.kind in ("row", "header_row")
+        found += [(block.start, block.end)] if is_row else _sentences(text, block.start, block.end)
+        at = block.end
+    return found + _sentences(text, at, len(text))
+
+
+def _sentences(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    return [(start + a, start + b) for a, b in units(text[start:end])] if text[start:end].strip() else []
+
+
+def _holder(holders: Sequence[tuple[int, int]], start: int, end: int) -> tuple[int, int]:
+    """Return the passages that words stand in, as one span; the words alone where none has them."""
+    held = [one for one in holders if one[0] < end and start < one[1]]
+    if not held:
+        return start, end
+    return min(a for a, _b in held), max(b for _a, b in held)

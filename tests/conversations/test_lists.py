@@ -1,0 +1,165 @@
+"""Questions for complete lists over files of six formats, through the product's own way to answer: nothing left out.
+
+`lists.json` has small files of made-up facts, and questions over all of them with every item that is wanted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desks import settings_in
+from docmind.application import DocMind
+from docmind.conversations import listing_csv, listing_markdown, listings
+from docmind.errors import ConfigError
+from docmind.records.answers import Answer
+from docmind.records.documents import Upload
+from docmind.records.query import Query
+from docmind.records.search import Filters
+from list_files import SETS, upload_of
+
+FIRST, SECOND = SETS
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    with DocMind(settings_in(tmp_path_factory.mktemp("lists"))) as docmind:
+        docmind.add([upload_of(file) for file in FIRST["files"]])
+        yield docmind
+
+
+@pytest.fixture(scope="module")
+def other_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    with DocMind(settings_in(tmp_path_factory.mktemp("others"))) as docmind:
+        docmind.add([upload_of(file) for file in SECOND["files"]])
+        yield docmind
+
+
+def _found(answer: Answer) -> list[tuple[str, str]]:
+    is_list = answer.outcome == "list" or answer.computed is not None
+    return [(one.document, " ".join(one.quote.split())) for one in answer.sources] if is_list else []
+
+
+def _fits(found: tuple[str, str], wanted: list[str]) -> bool:
+    return found[0] == wanted[0] and wanted[1] in found[1]
+
+
+@pytest.mark.slow
+def test_lists_are_complete_and_have_nothing_else(desk: DocMind, other_desk: DocMind) -> None:
+    met = wanted = right = shown = 0
+    for docmind, one_set in ((desk, FIRST), (other_desk, SECOND)):
+        for question in one_set["questions"]:
+            found = _found(docmind.ask(question["q"]))
+            want: list[Any] = question["want"]
+            met += sum(any(_fits(one, each) for one in found) for each in want)
+            right += sum(any(_fits(one, each) for each in want) for one in found)
+            wanted, shown = wanted + len(want), shown + len(found)
+    assert len(FIRST["questions"]) + len(SECOND["questions"]) >= 80
+    assert met >= 0.95 * wanted
+    assert right >= 0.95 * shown
+
+
+def test_an_answer_counts_by_document_and_boxes_each_item(desk: DocMind) -> None:
+    answer = desk.ask("Where is Northgate Heating mentioned?")
+    assert answer.answer.startswith("3 passages mention “Northgate Heating”, in 2 documents:")
+    assert answer.listing is not None
+    assert {one.document: one.count for one in answer.listing.documents} == {"minutes.docx": 2, "boiler-manual.txt": 1}
+    assert answer.listing.is_complete
+    assert answer.listing.pages_read == len(FIRST["files"])
+    assert all(source.boxes for source in answer.sources)
+    assert [one.sources for one in answer.sentences if one.is_claim] == [(source.n,) for source in answer.sources]
+
+
+def test_a_list_of_a_conversation_is_kept_and_erased_with_a_document(tmp_path: Path) -> None:
+    with DocMind(settings_in(tmp_path)) as docmind:
+        one, _two = docmind.add([Upload("a.txt", b"Herons nest here."), Upload("b.txt", b"A heron flew by.")])
+        question = "List every page that mentions herons"
+        thread_id = docmind.conversations.create("herons").thread_id
+        docmind.conversations.ask(Query(question), thread_id=thread_id)
+        (kept,) = docmind.conversations.view(thread_id).turns
+        assert kept.answer is not None
+        assert kept.answer.listing == docmind.ask(question).listing is not None
+        docmind.documents.bin([one.doc_id])
+        docmind.erasures.erase([one.doc_id])
+        (left,) = docmind.conversations.view(thread_id).turns
+        assert left.answer is not None
+        assert left.answer.listing is None
+        assert "Herons nest" not in left.answer.answer
+
+
+def test_a_list_that_is_cut_is_never_complete(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = desk.listings.find("boiler", seconds=-1.0)
+    assert (late.listing.is_complete, late.listing.pages_read, late.items) == (False, 0, ())
+    assert "Only 0 of" in late.listing.unread[0]
+    monkeypatch.setattr(listings, "MOST_ITEMS", 3)
+    cut = desk.find("boiler")
+    assert (len(cut.items), cut.listing.is_complete) == (3, False)
+    assert cut.listing.total == 7
+    assert sum(one.count for one in cut.listing.documents) == 7
+
+
+def test_what_is_not_read_yet_is_told(tmp_path: Path) -> None:
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("a.txt", b"Herons nest here.")])
+        docmind.queue.pause()
+        docmind.queue.hand_in(Upload("b.txt", b"A heron flew by."))
+        found = docmind.find("heron")
+        assert len(found.items) == 1
+        assert not found.listing.is_complete
+        assert found.listing.unread == ("1 file that waits to be read is left out.",)
+
+
+def test_work_that_is_stopped_ends(desk: DocMind) -> None:
+    class StopError(Exception):
+        pass
+
+    def stop(done: int, _total: int) -> None:
+        if done == 2:
+            raise StopError
+
+    with pytest.raises(StopError):
+        desk.find("boiler", progress=stop)
+
+
+def test_filters_narrow_a_list(desk: DocMind) -> None:
+    lease = desk.documents.find("lease.pdf")
+    found = desk.find(what="dates", filters=Filters(doc_ids=(lease.doc_id,)))
+    assert {item.text for item in found.items} == {"3 March 2024", "1 April 2024", "28 February 2026"}
+    assert desk.find("boiler", filters=Filters(kinds=("csv",))).items == ()
+
+
+def test_words_narrow_values(desk: DocMind) -> None:
+    assert [item.text for item in desk.find("harriet", "people").items] == ["Harriet Lindqvist"]
+
+
+def test_no_words_are_refused(desk: DocMind) -> None:
+    for words in ("", "  ", "?!"):
+        with pytest.raises(ConfigError, match="no word to look for"):
+            desk.find(words)
+
+
+def test_nothing_found_is_told_as_read(desk: DocMind) -> None:
+    answer = desk.ask("List every page that mentions volcanoes")
+    assert (answer.outcome, answer.found) == ("list", False)
+    assert answer.answer == "None found: 0 passages mention “volcanoes”."
+
+
+@pytest.mark.parametrize("question", ["What is the rent?", "When does the lease end?", "Who replaces the boilers?"])
+def test_other_questions_are_answered_as_before(desk: DocMind, question: str) -> None:
+    assert desk.ask(question).outcome != "list"
+
+
+def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path: Path) -> None:
+    hostile = "=HYPERLINK(1) heron\n\n+cmd heron\n\n@sum heron\n\n-1 heron\n"
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("=a.txt", hostile.encode())])
+        found = docmind.find("heron")
+        _header, *rows = csv.reader(io.StringIO(listing_csv(found)))
+        assert len(rows) == 4
+        assert all(row[0].startswith("'=") and row[2].startswith("'") for row in rows)
+        assert "## \\=a.txt (4)" in listing_markdown(found) or "## =a.txt (4)" in listing_markdown(found)
