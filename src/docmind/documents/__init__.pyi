@@ -16,6 +16,7 @@ from .columns import (
     is_readable,
     texts_to_find,
 )
+from .comparing import compare_documents
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
@@ -82,6 +83,7 @@ __all__ = [
     "carried_document",
     "carried_in",
     "check_carried",
+    "compare_documents",
     "doc_id_of",
     "earlier_version",
     "fitting_tags",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from docmind.documents import Catalog, Edits, Words, outline_of
+from docmind.documents import Catalog, Edits, Words, compare_documents, outline_of
 from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
+from docmind.records.comparison import Comparison
 from docmind.records.documents import Collection, DocumentInfo, Heading, PageView, ReadingFacts
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
@@ -118,6 +119,14 @@ class Library:
         """Return how a document was read, and what is not done yet. Raises `NotFoundError`."""
         self._catalog.document(doc_id)
         return self._edits.reading(doc_id)
+
+    def compare(self, doc_id: str, other: str, *, progress: Callable[[int, int], None] | None = None) -> Comparison:
+        """Return what was added, removed, changed and moved from a document to another, word by word.
+
+        `progress` gets the pages that were read and all of them; what it raises ends the comparison. Raises
+        `NotFoundError`, `DamagedError`, and `ConfigError` for one document, one not read yet, and a very long one.
+        """
+        return compare_documents(self._catalog, doc_id, other, progress)
 
     # titles
 
