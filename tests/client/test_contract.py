@@ -125,6 +125,8 @@ def answers(docmind: Any) -> None:
     checked = docmind.check("Herons nest in tall trees. Owls hunt at night.")
     assert [one.verdict for one in checked.sentences] == ["supported", "not found"]
     assert [source.page_no for source in checked.sentences[0].sources] == [2]
+    with pytest.raises(ConfigError):
+        docmind.documents.compare(herons(docmind), herons(docmind))
 
 
 def conversations(docmind: Any) -> None:

@@ -4,6 +4,7 @@ from .checking import StateFault, check_states
 from .checkpoints import stored_states
 from .drafts import MOST_SENTENCES, Drafts
 from .examples import Examples
+from .export.comparison import comparison_markdown
 from .export.draft import draft_markdown
 from .instructions import LONGEST_INSTRUCTIONS
 from .service import Conversations
@@ -20,6 +21,7 @@ __all__ = [
     "adopt_states",
     "carried_states",
     "check_states",
+    "comparison_markdown",
     "draft_markdown",
     "make_state_tables",
     "stored_states",
