@@ -127,6 +127,8 @@ def answers(docmind: Any) -> None:
     assert [source.page_no for source in checked.sentences[0].sources] == [2]
     with pytest.raises(ConfigError):
         docmind.documents.compare(herons(docmind), herons(docmind))
+    assert docmind.documents.earlier_versions(herons(docmind)) == ()
+    assert docmind.documents.replace(herons(docmind)) == ()
 
 
 def conversations(docmind: Any) -> None:

@@ -175,6 +175,10 @@ CALLS = (
         {"doc_id": Name, "page_no": PageNo, "thumbnail": bool},
     ),
     Call("documents.compare", "GET", "/documents/{doc_id}/changes", Comparison, {"doc_id": Name, "other": Name}),
+    Call(
+        "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
+    ),
+    Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),
     Call("documents.tags", "GET", "/tags", dict[str, int]),
     Call("documents.tag", "POST", "/tags", None, {"doc_ids": Ids, "add": Tags, "remove": Tags}),
     Call("documents.set_language", "POST", "/language", None, {"doc_ids": Ids, "language": Language}),

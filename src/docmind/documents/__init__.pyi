@@ -39,7 +39,7 @@ from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
 from .titles import outline_of
 from .uploads import QueuedFile, Uploads, need_room, refused
-from .versions import earlier_version, join_series
+from .versions import earlier_version, earlier_versions, join_series
 from .words import Words
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "compare_documents",
     "doc_id_of",
     "earlier_version",
+    "earlier_versions",
     "fitting_tags",
     "found_facts",
     "held_documents",
