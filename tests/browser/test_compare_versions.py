@@ -77,6 +77,7 @@ def test_a_new_version_is_compared_and_replaces_the_one_before(browser: Any, ser
         one.page.get_by_role("heading", name="Compare versions").wait_for()
         one.page.get_by_text("Change 1 of 3").wait_for(timeout=WAIT_MS)
         one.idle()
+        take_both(one, "compare-versions-top")
         for width, height in ((390, 844), (1_280, 800), (1_920, 1_080)):
             one.page.set_viewport_size({"width": width, "height": height})
             one.idle()

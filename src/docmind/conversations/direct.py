@@ -26,6 +26,7 @@ from docmind.answers import (
     recognise,
 )
 from docmind.config import Settings
+from docmind.conversations.changes import changes_told, versions_meant
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, name_of
 from docmind.memory import Memories
@@ -183,12 +184,25 @@ class DirectAnswers:
         intent = recognise(question, self._memories.requested(question))
         if intent.kind in ("passages", "sum") and self._tables.answer(question, scope.filters) is not None:
             return Intent("table", intent.language, topic=question)
+        if intent.kind == "changes":
+            return self._changes_meant(intent, scope)
         if intent.kind != "summary":
             return intent
         meant = self._meant(self._memories.expand(intent.topic, thread_id=scope.thread_id), scope)
         if len(meant) > SUMMARIZED:
             return replace(intent, kind="documents", topic="" if is_all(intent.topic) else intent.topic)
         return replace(intent, doc_ids=meant) if meant else PASSAGES
+
+    def _changes_meant(self, intent: Intent, scope: Scope) -> Intent:
+        """Return the intent with the two versions that it compares, or passages where no such two are meant."""
+        topic = self._memories.expand(intent.topic, thread_id=scope.thread_id)
+        meant = self._meant(topic, scope) if topic else ()
+        if topic and not meant:
+            return PASSAGES
+        documents = [info for info in self._catalog.documents() if _is_within(info, scope.filters)]
+        pair = versions_meant(documents, meant or scope.talked_about, intent.version)
+        pair = pair or versions_meant(documents, meant, intent.version)
+        return replace(intent, doc_ids=pair) if pair else PASSAGES
 
     def is_greeting(self, question: str) -> bool:
         """Return whether a message is a greeting and nothing else."""
@@ -209,6 +223,9 @@ class DirectAnswers:
             return self._about(intent, scope) if intent.topic else self._all(intent.language, scope)
         if intent.kind == "summary":
             return self._summary(intent)
+        if intent.kind == "changes":
+            told = self._listed(*changes_told(self._catalog, intent.doc_ids, intent.language))
+            return Reply(replace(told, degraded=self._catalog.damage()), "summary")
         if intent.kind == "table":
             return self._computed(intent, scope)
         raise ValueError(f"{intent.kind!r} is answered with passages.")

@@ -101,7 +101,7 @@ class ComparedText:
         text = self._text(first, last)
         around = self._text(min(unit.first, first), max(unit.last, last)) if unit is not None else text
         places = [
-            ChangePlace(self._pages[page].page_no, self._words_of(page).boxes_of(start, end))
+            ChangePlace(self._pages[page].page_no, self._words_of(page).boxes_of(start, end), start, end)
             for page, start, end in self._spans(first, last)
         ]
         return ChangeSide(text, clip(around, _SHOWN), tuple(places))

@@ -22,10 +22,12 @@ CHANGES_IN_WORDS: dict[ChangeKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ChangePlace:
-    """Boxes on one page, in pixels of its image; none where the other document has what this page lacks."""
+    """`text[start:end]` of a page and its boxes, in pixels of the image; empty where only the other document has it."""
 
     page_no: int
     boxes: tuple[Box, ...] = ()
+    start: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _LOOKS = Path(__file__).with_suffix(".css")
 _WORK = "compare-{}"
 _LISTED = 60  # changes of the list that are drawn, around the one that is shown
+_FEW, _TALLEST = 5, 220  # changes of a list that is shown whole; pixels of a longer one
 _TEXT = 110  # characters of a text in the list
 _ICONS: dict[ChangeKind, tuple[str, str]] = {
     "added": ("add_circle", "green"),
@@ -92,6 +93,7 @@ def _draw(docmind: DocMind, comparison: Comparison) -> None:
     at = min(max(0, int(st.session_state.get(state.SHOWN_CHANGE, 0))), max(0, len(changes) - 1))
     shown = changes[at] if changes else None
     if shown is not None:
+        _draw_changes(changes, at)
         _draw_steps(at, len(changes))
         st.markdown(_sentence(shown))
     left, right = st.columns(2, gap="small")
@@ -99,8 +101,6 @@ def _draw(docmind: DocMind, comparison: Comparison) -> None:
         _draw_page(docmind, comparison, shown, is_after=False)
     with right:
         _draw_page(docmind, comparison, shown, is_after=True)
-    if changes:
-        _draw_changes(changes, at)
 
 
 def _draw_exports(comparison: Comparison) -> None:
@@ -160,15 +160,14 @@ def _told(document: ComparedDocument) -> str:
 
 
 def _draw_changes(changes: tuple[Change, ...], at: int) -> None:
-    st.subheader(_("Changes"), anchor=False)
     first = max(0, min(at - _LISTED // 2, len(changes) - _LISTED))
-    with st.container(gap=None, key="compare-list"):
+    with st.container(gap=None, key="compare-list", height=_TALLEST if len(changes) > _FEW else "content"):
         for place, change in enumerate(changes[first : first + _LISTED], first):
             icon, color = _ICONS[change.kind]
             label = f"{change.n}. :{color}[:material/{icon}: {_(CHANGES_IN_WORDS[change.kind])}] {_texts(change)}"
             st.button(
                 f"**{label}**" if place == at else label, key=f"compare-{change.n}", type="tertiary",
-                on_click=_show, args=(place,),
+                on_click=_show, args=(place,), width="stretch",
             )  # fmt: skip
     if len(changes) > _LISTED:
         told = _("{first} to {last} of {n} changes")
