@@ -36,6 +36,7 @@ def calls(inbox: Path) -> dict[str, dict[str, Any]]:
         "ask": {"question": "Where do herons nest?"},
         "check_text": {"draft": "Herons nest in tall trees."},
         "list_all": {"words": "herons"},
+        "compare_versions": {"before": "lease 2024.txt", "after": "lease 2025.txt"},
         "list_documents": {"find": "herons"},
         "get_page": {"document": "herons.pdf", "page_no": 2, "region": [130, 150, 500, 60], "include_image": True},
         "get_original": {"document": "note.txt"},
@@ -109,6 +110,9 @@ def main() -> int:
         with DocMind(settings) as docmind:
             herons = text_pdf(["Herons wait in shallow water for fish.", "Herons nest in tall trees near rivers."])
             docmind.add([Upload("herons.pdf", herons), Upload("note.txt", b"Kingfishers dive into clear rivers.")])
+            for year, rent in ((2024, 900), (2025, 950)):
+                lease = f"The rent of the mill house is {rent} crowns a month. It is due on the third day."
+                docmind.add([Upload(f"lease {year}.txt", lease.encode())])
         environment = {
             "DOCMIND_DATA_DIR": str(folder / "data"), "DOCMIND_KEYS__SOURCE": "file",
             "DOCMIND_KEYS__FILE": str(folder / "key"), "DOCMIND_LLM__PROVIDER": "off", "DOCMIND_READING__OCR": "off",

@@ -52,6 +52,7 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
                 "ask",
                 "list_all",
                 "check_text",
+                "compare_versions",
                 "list_documents",
                 "get_page",
                 "get_original",
@@ -93,6 +94,8 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             assert every["listing"]["is_complete"]
             assert every["listing"]["total"] >= len(every["items"]) == 1
             assert every["items"][0]["source"]["boxes"]
+            compared = await record(client, "compare_versions", before="herons.pdf", after="owls.txt", most=1)
+            assert len(compared["comparison"]["changes"]) == 1 < compared["total"]
 
             listed = await record(client, "list_documents", find="heron")
             assert [info["document"] for info in listed["documents"]] == ["herons.pdf"]
@@ -180,6 +183,7 @@ def test_an_empty_library_gives_empty_results(tmp_path: Path) -> None:
 def test_a_library_that_cannot_be_opened_is_told_by_every_tool(error: DocMindError) -> None:
     required: dict[str, dict[str, Any]] = {
         "ask": {"question": "x"}, "check_text": {"draft": "x"},
+        "compare_versions": {"before": "x", "after": "y"},
         "get_page": {"document": "x", "page_no": 1}, "get_original": {"document": "x"},
         "list_all": {"words": "x"}, "ingest": {"paths": ["/x"]}, "search": {"question": "x"},
     }  # fmt: skip
@@ -261,6 +265,8 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("check_text", {"draft": " "}),
     ("list_all", {"words": " "}),
     ("list_all", {"words": "x", "what": "secrets"}),
+    ("compare_versions", {"before": "", "after": "x"}),
+    ("compare_versions", {"before": "x", "after": "y", "most": 100_000}),
     ("check_text", {"draft": "x" * 100_001}),
 ]
 

@@ -128,6 +128,10 @@ def answers(docmind: Any) -> None:
     found = docmind.find("heron", "mentions")
     assert [item.source.page_no for item in found.items] == [1, 2]
     assert found.listing.is_complete
+    with pytest.raises(ConfigError):
+        docmind.documents.compare(herons(docmind), herons(docmind))
+    assert docmind.documents.earlier_versions(herons(docmind)) == ()
+    assert docmind.documents.replace(herons(docmind)) == ()
 
 
 def conversations(docmind: Any) -> None:

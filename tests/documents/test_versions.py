@@ -140,3 +140,47 @@ def test_a_conversation_prefers_the_newest_version_too(desk: DocMind) -> None:
     assert answer is not None
     assert "950" in answer.sources[0].quote
     assert "An earlier version" in (answer.answer or "")
+
+
+PRICES = "Item,Price\nLamp,{lamp}\nDesk,{desk}\nChair,{chair}\nStool,35\n"
+
+
+def test_a_short_table_with_other_numbers_is_a_version(desk: DocMind) -> None:
+    (first,) = desk.add([Upload("prices.csv", PRICES.format(lamp=19, desk=210, chair=85).encode())])
+    (second,) = desk.add([Upload("prices.csv", PRICES.format(lamp=24, desk=235, chair=90).encode())])
+    assert "new version" in second.message
+    assert series_of(desk) == [first.doc_id, first.doc_id]
+
+
+def test_what_replaces_takes_over_what_a_person_set(desk: DocMind) -> None:
+    (first,) = desk.add([lease(900)])
+    doc_id = first.doc_id or ""
+    desk.documents.tag([doc_id], add=["home"])
+    desk.documents.edit(doc_id, title="Our lease")
+    collection = desk.documents.new_collection("Contracts", [doc_id])
+    newer = desk.add([lease(950)])[0].doc_id or ""
+    assert [info.doc_id for info in desk.documents.earlier_versions(newer)] == [doc_id]
+    assert [info.doc_id for info in desk.documents.replace(newer)] == [doc_id]
+    (info,) = desk.documents.all()
+    assert (info.doc_id, info.title, info.tags, info.collections) == (
+        newer, "Our lease", ("home",), (collection.collection_id,)
+    )  # fmt: skip
+    assert desk.documents.earlier_versions(newer) == ()
+    desk.documents.restore([doc_id])
+    assert [info.doc_id for info in desk.documents.earlier_versions(newer)] == [doc_id]
+
+
+def test_a_title_set_by_hand_is_kept(desk: DocMind) -> None:
+    (first,) = desk.add([lease(900)])
+    desk.documents.edit(first.doc_id or "", title="Our lease")
+    newer = desk.add([lease(950)])[0].doc_id or ""
+    desk.documents.edit(newer, title="The new lease")
+    desk.documents.replace(newer)
+    assert desk.documents.get(newer).title == "The new lease"
+
+
+def test_the_earlier_version_replaces_nothing(desk: DocMind) -> None:
+    (first,) = desk.add([lease(900)])
+    desk.add([lease(950)])
+    assert desk.documents.replace(first.doc_id or "") == ()
+    assert len(desk.documents.all()) == 2

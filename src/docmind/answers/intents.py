@@ -12,12 +12,12 @@ from typing import Literal
 
 from docmind.embedding import fold
 
-IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum", "table", "list"]
+IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum", "table", "list", "changes"]
 Language = Literal["en", "pt", "es"]
 
 LONGEST = 300  # characters
 
-_DIRECT = frozenset({"remember", "greeting", "documents", "summary", "table", "list"})
+_DIRECT = frozenset({"remember", "greeting", "documents", "summary", "table", "list", "changes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Intent:
 
     `topic` is what a list of documents is to be about, empty for all, or what is to be summarized; `doc_ids` are the
     documents that were found to be meant by that; `facts` are what it asks to remember; `language` is that of the rule
-    that recognised it. "table" and "list" are not recognised by a rule here: a query over
-    tables answers the question, or a complete list does.
+    that recognised it; `version` the number of the one whose changes are asked for, 0 for the newest. "table" and
+    "list" are not recognised by a rule here: a query over tables answers the question, or a complete list does.
     """
 
     kind: IntentKind = "passages"
@@ -35,6 +35,7 @@ class Intent:
     topic: str = ""
     facts: tuple[str, ...] = ()
     doc_ids: tuple[str, ...] = ()
+    version: int = 0
 
     @property
     def is_direct(self) -> bool:
@@ -191,6 +192,40 @@ _NEEDS_SUM: dict[Language, tuple[str, str]] = {
     "pt": ("Somar precisa de um modelo de linguagem.", "Estas passagens foram encontradas; não foi feita uma soma."),
     "es": ("Sumar necesita un modelo de lenguaje.", "Estos pasajes se encontraron; no se ha hecho ninguna suma."),
 }
+_NEW = r"new(?:est)?|latest|last|current|nova|última|ultima|nueva|neue[nr]?|neueste[nr]?|letzte[nr]?|nouvelle|dernière"
+_VERSION = (
+    rf"(?:the |a |la |die |der )?(?:(?:{_NEW}) (?:vers(?:ion|ão|ión)|fassung)"
+    r"|(?:vers(?:ion|ão|ión)|fassung) (?P<version>\d{1,3}))"
+)
+_OF_PT, _OF_ES = rf"(?: d[aeo]s? {_TOPIC})?", rf"(?: del? (?:la |los |las )?{_TOPIC})?"
+_OF_DE, _OF_FR = rf"(?: (?:des|der|von|vom) {_TOPIC})?", rf"(?: (?:du|des|de la|de l['’]|de) ?{_TOPIC})?"
+_BETWEEN = rf"(?:the |all )?(?:two |both )?versions(?: of {_TOPIC})?"
+_CHANGES: dict[Language, tuple[str, ...]] = {
+    "en": (
+        rf"what(?:['’]s| is| has| are the)? (?:changed|changes|new|different|differences?) (?:between|in|of|among)"
+        rf" {_BETWEEN}",
+        rf"what(?:['’]s| is| has)? (?:changed|new|different) (?:in|with|since) {_VERSION}(?: of {_TOPIC})?",
+        rf"how do(?:es)? {_BETWEEN} differ",
+        rf"(?:compare|show (?:me )?the (?:changes|differences) (?:between|of)) {_BETWEEN}",
+        # German and French, which are answered in English
+        rf"was hat sich zwischen den (?:beiden )?(?:versionen|fassungen){_OF_DE} geändert",
+        rf"was (?:hat sich |ist )in {_VERSION}{_OF_DE} (?:geändert|anders|neu)",
+        rf"was ist (?:neu|anders) in {_VERSION}{_OF_DE}",
+        rf"qu['’]est-ce qui (?:a changé|change) entre les (?:deux )?versions{_OF_FR}",
+        rf"qu['’]est-ce qui (?:a changé|est nouveau|change) dans {_VERSION}{_OF_FR}",
+        rf"quoi de neuf dans {_VERSION}{_OF_FR}",
+    ),
+    "pt": (
+        rf"(?:o )?que (?:é que )?(?:mudou|foi alterado) entre as (?:duas )?versões{_OF_PT}",
+        rf"(?:o )?que (?:é que )?(?:mudou|foi alterado|há de novo|tem de novo) n?a? ?{_VERSION}{_OF_PT}",
+        rf"(?:compar[ae]r?|mostr[ae]r?) as (?:diferenças entre as )?(?:duas )?versões{_OF_PT}",
+    ),
+    "es": (
+        rf"qué (?:ha )?(?:cambió|cambiado|cambia) entre las (?:dos )?versiones{_OF_ES}",
+        rf"qué (?:ha )?(?:cambió|cambiado|hay de nuevo|cambia) en {_VERSION}{_OF_ES}",
+        rf"(?:compar[ae]r?|muestra) las (?:diferencias entre las )?(?:dos )?versiones{_OF_ES}",
+    ),
+}
 _OF = re.compile(r"(?:(?:of|d[aeo]s?|del)\s+|d(?=ess|est|isso|isto))", re.IGNORECASE)
 _Rules = dict[Language, tuple[re.Pattern[str], ...]]
 
@@ -203,11 +238,13 @@ def _compiled(rules: dict[Language, tuple[str, ...]]) -> _Rules:
 
 
 _RULES: dict[IntentKind, _Rules] = {
+    "changes": _compiled(_CHANGES),
     "sum": _compiled(_SUMS),  # before summaries: "sum up the invoices"
     "documents": _compiled(_DOCUMENTS),
     "summary": _compiled(_SUMMARIES),
 }
 _STANDS_FOR = re.compile(r"(?:it|this|that|them|these|those|isso|isto|eles?|elas?|eso|esto|ellos|ellas)", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:the|my|our|o|a|os|as|el|la|los|las|der|die|das|le|les|l['’])\s+", re.IGNORECASE)
 _MARKS = re.compile(r"[^\w\s]+|_")
 
 
@@ -229,7 +266,11 @@ def recognise(question: str, facts: tuple[str, ...] = ()) -> Intent:
         for language, forms in rules.items():
             for form in forms:
                 if (found := form.fullmatch(line)) is not None:
-                    return _with_topic(kind, language, found.groupdict().get("topic") or "")
+                    said_of = found.groupdict()
+                    if kind == "changes":
+                        topic = _ARTICLE.sub("", said_of.get("topic") or "").strip(" ,;:.\"'“”«»")
+                        return Intent(kind, language, topic, version=int(said_of.get("version") or 0))
+                    return _with_topic(kind, language, said_of.get("topic") or "")
     return PASSAGES
 
 

@@ -311,8 +311,13 @@ _WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)  # no path begins so
     help="A file of passwords, one per line. Each is tried on locked files.",
 )
 @click.option("--tag", "tags", multiple=True, help="A tag for these documents. May be repeated.")
+@click.option(
+    "--replace", "replaces", is_flag=True, help="Move earlier versions of these files to the bin. Without it both stay."
+)
 @json_option
-def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...], as_json: bool) -> None:
+def add(
+    paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...], replaces: bool, as_json: bool
+) -> None:
     """Add files, folders and web pages to the library."""
 
     from docmind.client import Client
@@ -330,9 +335,30 @@ def add(paths: tuple[str, ...], password_file: Path | None, tags: tuple[str, ...
             adding = Adding(desk, passwords, ask)
             with telling(adding, as_json=as_json), pausing(adding.pause), progress_bar(quiet=as_json) as show:
                 adding.add(chosen, tags, limit_mb, show)
+        if replaces:
+            _replace_earlier(desk, adding.results, is_quiet=as_json)
+        elif not as_json:
+            _offer_replacing(desk, adding.results)
     if not adding.results and not as_json:
         click.echo(_("Nothing to add: hidden files and links are left out."), err=True)
     exit_with(adding.results)
+
+
+def _replace_earlier(desk: DocMind | Client, results: Sequence[AddResult], *, is_quiet: bool) -> None:
+    """Move the earlier versions of files that are in the library to the bin."""
+    for result in results:
+        if result.doc_id and result.status in ("added", "already"):
+            for info in desk.documents.replace(result.doc_id):
+                told = _("{name} is in the bin. Undo: docmind bin restore {id}")
+                if not is_quiet:
+                    click.echo(told.format(name=inert(info.document), id=info.doc_id[:12]))
+
+
+def _offer_replacing(desk: DocMind | Client, results: Sequence[AddResult]) -> None:
+    """Name the option that replaces, where a file is a new version."""
+    added = [result.doc_id for result in results if result.doc_id and result.status == "added"]
+    if any(desk.documents.earlier_versions(doc_id) for doc_id in added):
+        click.echo(_("To keep only the new version: docmind add --replace with the same file."), err=True)
 
 
 @contextmanager

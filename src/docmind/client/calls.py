@@ -16,6 +16,7 @@ from docmind.documents import EDITED
 from docmind.records.access import ApiToken, NewApiToken, TokenScope
 from docmind.records.answers import Answer
 from docmind.records.checks import CheckReport, Level, RepairReport
+from docmind.records.comparison import Comparison
 from docmind.records.conversations import Memory, MemoryList, ModelList, RunProgress, Thread, ThreadView, Turn
 from docmind.records.documents import (
     Collection,
@@ -137,7 +138,8 @@ _READING = ("search", "search_by_picture", "ask", "check", "find", "memories.exp
 
 _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
-    "documents.find": _name, "documents.tag": _docs, "documents.set_language": ("doc_ids", "language"),
+    "documents.find": _name, "documents.compare": ("doc_id", "other"),
+    "documents.tag": _docs, "documents.set_language": ("doc_ids", "language"),
     "documents.find_binned": _name, "documents.bin": _docs, "documents.restore": _docs,
     "documents.new_collection": _name, "documents.collection": _name, "documents.rename_collection": _name,
     "documents.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
@@ -174,6 +176,11 @@ CALLS = (
         "documents.page_image", "GET", "/documents/{doc_id}/pages/{page_no}/image", bytes,
         {"doc_id": Name, "page_no": PageNo, "thumbnail": bool},
     ),
+    Call("documents.compare", "GET", "/documents/{doc_id}/changes", Comparison, {"doc_id": Name, "other": Name}),
+    Call(
+        "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
+    ),
+    Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),
     Call("documents.tags", "GET", "/tags", dict[str, int]),
     Call("documents.tag", "POST", "/tags", None, {"doc_ids": Ids, "add": Tags, "remove": Tags}),
     Call("documents.set_language", "POST", "/language", None, {"doc_ids": Ids, "language": Language}),

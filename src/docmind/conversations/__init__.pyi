@@ -4,6 +4,7 @@ from .checking import StateFault, check_states
 from .checkpoints import stored_states
 from .drafts import MOST_SENTENCES, Drafts
 from .examples import Examples
+from .export.comparison import comparison_markdown
 from .export.draft import draft_markdown
 from .export.listing import listing_counts, listing_csv, listing_markdown
 from .instructions import LONGEST_INSTRUCTIONS
@@ -23,6 +24,7 @@ __all__ = [
     "adopt_states",
     "carried_states",
     "check_states",
+    "comparison_markdown",
     "draft_markdown",
     "listing_counts",
     "listing_csv",

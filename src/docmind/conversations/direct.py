@@ -27,6 +27,7 @@ from docmind.answers import (
     recognise,
 )
 from docmind.config import Settings
+from docmind.conversations.changes import changes_told, versions_meant
 from docmind.conversations.list_telling import CITED, language_of_list, told_list
 from docmind.conversations.listings import Listings
 from docmind.documents import Catalog, NodeStore
@@ -195,6 +196,8 @@ class DirectAnswers:
             found = self._listings.answer(question, scope.filters, scope.talked_about)
             if found is not None and (found.items or intent.kind == "passages"):
                 return Intent("list", language_of_list(question), topic=question)
+        if intent.kind == "changes":
+            return self._changes_meant(intent, scope)
         if intent.kind != "summary":
             return intent
         meant = self._meant(self._memories.expand(intent.topic, thread_id=scope.thread_id), scope)
@@ -206,6 +209,17 @@ class DirectAnswers:
         """Return whether a query over tables answers a question, with all of its rows where it lists them."""
         found = self._tables.answer(question, scope.filters)
         return found is not None and (found.computed.rows_total <= CITED or not is_listing(question))
+
+    def _changes_meant(self, intent: Intent, scope: Scope) -> Intent:
+        """Return the intent with the two versions that it compares, or passages where no such two are meant."""
+        topic = self._memories.expand(intent.topic, thread_id=scope.thread_id)
+        meant = self._meant(topic, scope) if topic else ()
+        if topic and not meant:
+            return PASSAGES
+        documents = [info for info in self._catalog.documents() if _is_within(info, scope.filters)]
+        pair = versions_meant(documents, meant or scope.talked_about, intent.version)
+        pair = pair or versions_meant(documents, meant, intent.version)
+        return replace(intent, doc_ids=pair) if pair else PASSAGES
 
     def is_greeting(self, question: str) -> bool:
         """Return whether a message is a greeting and nothing else."""
@@ -226,6 +240,9 @@ class DirectAnswers:
             return self._about(intent, scope) if intent.topic else self._all(intent.language, scope)
         if intent.kind == "summary":
             return self._summary(intent)
+        if intent.kind == "changes":
+            told = self._listed(*changes_told(self._catalog, intent.doc_ids, intent.language))
+            return Reply(replace(told, degraded=self._catalog.damage()), "summary")
         if intent.kind == "table":
             return self._computed(intent, scope)
         if intent.kind == "list":

@@ -16,6 +16,7 @@ from .columns import (
     is_readable,
     texts_to_find,
 )
+from .comparing import compare_documents
 from .edits import Edits
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
@@ -38,7 +39,7 @@ from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
 from .titles import outline_of
 from .uploads import QueuedFile, Uploads, need_room, refused
-from .versions import earlier_version, join_series
+from .versions import earlier_version, earlier_versions, join_series
 from .words import Words
 
 __all__ = [
@@ -82,8 +83,10 @@ __all__ = [
     "carried_document",
     "carried_in",
     "check_carried",
+    "compare_documents",
     "doc_id_of",
     "earlier_version",
+    "earlier_versions",
     "fitting_tags",
     "found_facts",
     "held_documents",

@@ -7,6 +7,9 @@ about where those differ, else by when they were added.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
 
 from docmind.documents.catalog import Catalog
 from docmind.errors import DamagedError
@@ -14,6 +17,7 @@ from docmind.records.documents import DocumentInfo
 from docmind.storage import Connection
 
 _ALIKE = 0.3  # Jaccard index of the trigrams of words, from which on two files of one name are versions
+_SHORT, _ALIKE_IF_SHORT = 200, 0.75  # words of a short text, and the same of its words without numbers
 _COMPARED = 5  # documents of that name, the latest first
 _READ = 50  # pages of each
 _LEAST_TITLE = 2  # words of a title by which files of different names are compared
@@ -21,6 +25,7 @@ _MARKS = re.compile(
     r"[\s_.-]*(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
     r"(?:v|ver|version|rev|r)[ ._-]?\d{1,3}(?:\.\d{1,3})?))$"
 )
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w+")
 
 
@@ -48,11 +53,11 @@ def earlier_version(catalog: Catalog, db: Connection, doc_id: str) -> DocumentIn
         for other, document, its_title, pages in rows
         if name_of_series(document) == name or (is_titled and its_title.casefold() == title)
     ][:_COMPARED]
-    own = _trigrams(catalog, doc_id, info.pages) if found else frozenset[tuple[str, ...]]()
+    own = _words(catalog, doc_id, info.pages) if found else []
     best, likeness = None, _ALIKE
     for other, pages in found:
         try:
-            alike = _jaccard(own, _trigrams(catalog, other, pages))
+            alike = _likeness(own, _words(catalog, other, pages))
         except DamagedError:  # told by the doctor
             continue
         if alike >= likeness and (best is None or alike > likeness):
@@ -66,12 +71,39 @@ def join_series(db: Connection, doc_id: str, earlier: DocumentInfo) -> None:
     db.execute("UPDATE documents SET series = ? WHERE doc_id IN (?, ?)", (series, doc_id, earlier.doc_id))
 
 
-def _trigrams(catalog: Catalog, doc_id: str, pages: int) -> frozenset[tuple[str, ...]]:
+def earlier_versions(catalog: Catalog, doc_id: str) -> list[DocumentInfo]:
+    """Return the earlier versions of a document outside the bin, the newest first. Raises `NotFoundError`."""
+    series = catalog.document(doc_id).series
+    if not series:
+        return []
+    there = {info.doc_id: info for info in catalog.documents() if info.series == series}
+    versions = catalog.versions(list(there))
+    older = [one for one in versions.values() if versions[doc_id].is_after(one)]
+    older.sort(key=lambda one: (one.dated, one.added_at_ms), reverse=True)
+    return [there[one.doc_id] for one in older]
+
+
+def _words(catalog: Catalog, doc_id: str, pages: int) -> list[str]:
     read = catalog.pages((doc_id, page_no) for page_no in range(1, min(pages, _READ) + 1))
-    words = [word for page in read.values() for word in _WORD.findall(page.text.casefold())]
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
+    return [word for page in read.values() for word in _WORD.findall(page.text.casefold())]
 
 
-def _jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    together = len(one | other)
-    return len(one & other) / together if together else 0.0
+def _likeness(one: list[str], other: list[str]) -> float:
+    """Return the Jaccard index of trigrams; of a short text that of its words, whatever its numbers, if that is high.
+
+    A few changed prices leave a short list hardly a trigram.
+    """
+    trigrams = _jaccard(Counter(set(_trigrams(one))), Counter(set(_trigrams(other))))
+    if max(len(one), len(other)) > _SHORT:
+        return trigrams
+    plain = _jaccard(*(Counter(word for word in text if not _DIGIT.search(word)) for text in (one, other)))
+    return max(trigrams, plain if plain >= _ALIKE_IF_SHORT else 0.0)
+
+
+def _trigrams(words: list[str]) -> Iterable[tuple[str, ...]]:
+    return zip(words, words[1:], words[2:], strict=False)
+
+
+def _jaccard(one: Counter[Any], other: Counter[Any]) -> float:
+    together = (one | other).total()
+    return (one & other).total() / together if together else 0.0

@@ -469,17 +469,17 @@ class Folders:
             self._put(folder_id, [replace(row, is_gone=True) for row in marked])
 
     def _replace_versions(self) -> None:
-        """Delete documents of earlier versions of files whose new version has been read."""
+        """Replace documents of earlier versions of files whose new version has been read."""
         rows = self._db.all(
-            "SELECT s.folder_id, s.place, s.before FROM folder_files s JOIN documents d ON d.doc_id = s.doc_id"
-            " WHERE s.before <> '' AND d.status = 'ready'"
+            "SELECT s.folder_id, s.place, s.before, s.doc_id FROM folder_files s"
+            " JOIN documents d ON d.doc_id = s.doc_id WHERE s.before <> '' AND d.status = 'ready'"
         )
-        for folder_id, place, before in rows:
+        for folder_id, place, before, doc_id in rows:
             with self._db.transaction() as db:
                 db.execute("UPDATE folder_files SET before = '' WHERE folder_id = ? AND place = ?", (folder_id, place))
             if not self._is_used(before):
                 try:
-                    self._library.bin([before])
+                    self._library.replace(doc_id, earlier=before)
                 except NotFoundError:
                     continue
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from docmind.documents import Catalog, Edits, Words, outline_of
+from docmind.documents import Catalog, Edits, Words, compare_documents, earlier_versions, join_series, outline_of
 from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
+from docmind.records.comparison import Comparison
 from docmind.records.documents import Collection, DocumentInfo, Heading, PageView, ReadingFacts
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
@@ -118,6 +119,45 @@ class Library:
         """Return how a document was read, and what is not done yet. Raises `NotFoundError`."""
         self._catalog.document(doc_id)
         return self._edits.reading(doc_id)
+
+    def compare(self, doc_id: str, other: str, *, progress: Callable[[int, int], None] | None = None) -> Comparison:
+        """Return what was added, removed, changed and moved from a document to another, word by word.
+
+        `progress` gets the pages that were read and all of them; what it raises ends the comparison. Raises
+        `NotFoundError`, `DamagedError`, and `ConfigError` for one document, one not read yet, and a very long one.
+        """
+        return compare_documents(self._catalog, doc_id, other, progress)
+
+    # versions
+
+    def earlier_versions(self, doc_id: str) -> tuple[DocumentInfo, ...]:
+        """Return the earlier versions of a document outside the bin, the newest first. Raises `NotFoundError`."""
+        return tuple(earlier_versions(self._catalog, doc_id))
+
+    def replace(self, doc_id: str, *, earlier: str = "") -> tuple[DocumentInfo, ...]:
+        """Move the earlier versions of a document to the bin, as `bin` does; what a person set on them goes to it.
+
+        These are their tags, their collections, and the title of the newest that has one set by hand, where the
+        document has none. `earlier` is a document that is known to be an earlier version, whatever its name and text.
+        Returns those that are in the bin now. Raises `NotFoundError`.
+        """
+        self._db.check_writable()
+        if earlier:
+            with self._db.transaction() as db:
+                join_series(db, doc_id, self._catalog.document(earlier))
+        older = self.earlier_versions(doc_id)
+        named = () if any(info.doc_id == earlier for info in older) else (earlier,) if earlier else ()
+        older += tuple(self._catalog.document(one) for one in named)
+        if not older:
+            return ()
+        info = self._catalog.document(doc_id)
+        self._edits.tag([doc_id], add=[tag for one in older for tag in one.tags])
+        for collection_id in {one for each in older for one in each.collections}:
+            self._edits.collect(collection_id, [doc_id])
+        title = next((one.title for one in older if _is_titled_by_hand(one)), "")
+        if title and not _is_titled_by_hand(info):
+            self._edits.edit(doc_id, {"title": title})
+        return self.bin([one.doc_id for one in older])
 
     # titles
 
@@ -283,6 +323,10 @@ class Library:
         """Have the index follow the changes now; what cannot be done now is done at the next start."""
         with suppress(DiskFullError, IndexMismatchError):
             self._ingest.commit()
+
+
+def _is_titled_by_hand(info: DocumentInfo) -> bool:
+    return len(info.read_as) > 1 and bool(info.title) and info.title != info.read_as[1]
 
 
 def one_named(documents: Sequence[DocumentInfo], name: str, *, where: str = "", listed: str) -> DocumentInfo:

@@ -508,10 +508,7 @@ class Ingest:
             return ""
         join_series(db, doc_id, earlier)
         added = date(datetime.fromtimestamp(earlier.added_at_ms / 1000, UTC).astimezone())
-        told = _(
-            "It is a new version of {document}, added {date}. Both are kept, and answers prefer the newer one; move the"
-            " other to the bin to replace it."
-        )
+        told = _("It is a new version of {document}, added {date}. Both are kept, and answers prefer the newer one.")
         return told.format(document=earlier.document, date=added)
 
     def _ingested(self, info: DocumentInfo, started: float, losses: Sequence[Loss]) -> Ingestion | None:

@@ -6,7 +6,7 @@ import io
 import math
 from collections.abc import Callable, Sequence
 
-from PIL import Image, ImageChops, ImageDraw
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from docmind.records.documents import Box
 from docmind.records.search import Quad
@@ -21,6 +21,13 @@ _QUALITY = 88  # of a JPEG
 _SLIM = 1.5  # pixels: a clipped outline thinner than this is not visible
 
 _Point = tuple[float, float]
+_CHANGES = {
+    "added": ((190, 235, 190), (24, 110, 48), "+"),
+    "removed": ((250, 200, 200), (170, 28, 36), "−"),
+    "changed": ((255, 226, 160), (140, 84, 0), "~"),
+    "moved": ((200, 220, 250), (28, 78, 160), ">"),
+}
+"""The tint of the text, the colour of its lines, and the sign of each kind of change."""
 
 _READING = 0.64  # of a page image's pixels: print of 10 points is 12 to 13 pixels high then
 _PAD = 0.12  # of a line's height, at its ends: strokes extend a little beyond the letters, and not into other lines
@@ -50,6 +57,58 @@ def outlined(image: bytes, quad: Quad, page_size: tuple[int, int], *, width: int
     inset = rim + thick / 2
     corners = _clipped(corners, (inset, inset, picture.width - 1 - inset, picture.height - 1 - inset))
     return _jpeg(_outline(picture, corners, thick) if corners else picture, rim)
+
+
+def compared(image: bytes, marks: Sequence[tuple[str, int, bool, Sequence[Box]]], page_size: tuple[int, int]) -> bytes:
+    """Return the page as JPEG with changes marked: (kind, number, whether it stands out, boxes) of each.
+
+    A kind has a colour, and a sign that stands with the number before its first box: + added, − removed, ~ changed,
+    > moved. What stands out is framed; the others are underlined. Boxes are in pixels of an image of `page_size`.
+    """
+    picture = _picture(image)
+    ink = Image.new("RGB", picture.size, (255, 255, 255))
+    brush = ImageDraw.Draw(ink)
+    lines = [
+        (*_CHANGES[kind], number, is_shown, _scaled(boxes, page_size, picture))
+        for kind, number, is_shown, boxes in marks
+    ]
+    for tint, _line, _sign, _number, is_shown, corners in lines:
+        for polygon in corners:
+            brush.polygon(polygon, fill=tint if is_shown else _paler(tint))
+    picture = ImageChops.multiply(picture, ink)
+    brush = ImageDraw.Draw(picture)
+    thick = max(2, picture.width // 400)
+    font = ImageFont.load_default(max(11, picture.width // 75))
+    for _tint, line, sign, number, is_shown, corners in lines:
+        for one in corners:
+            brush.line(
+                [*one, one[0]] if is_shown else [one[3], one[2]],
+                fill=line,
+                width=thick if is_shown else max(1, thick // 2),
+            )
+        if corners:
+            _tag(brush, f"{sign}{number}", corners[0][0], font, line)
+    return _jpeg(picture)
+
+
+def _paler(tint: tuple[int, int, int]) -> tuple[int, int, int]:
+    red, green, blue = ((one + 255) // 2 for one in tint)
+    return red, green, blue
+
+
+def _tag(
+    brush: ImageDraw.ImageDraw,
+    text: str,
+    at: _Point,
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    colour: tuple[int, int, int],
+) -> None:
+    """Write a label before a point, or after it at the left edge."""
+    left, top, right, bottom = brush.textbbox((0, 0), text, font=font)
+    wide, high = right - left + 6, bottom - top + 6
+    x, y = max(0.0, at[0] - wide - 2), max(0.0, at[1])
+    brush.rectangle((x, y, x + wide, y + high), fill=colour)
+    brush.text((x + 3 - left, y + 3 - top), text, fill=(255, 255, 255), font=font)
 
 
 def reduced(image: bytes, side: int) -> tuple[bytes, tuple[int, int]]:

@@ -46,6 +46,15 @@ def outlined_jpeg(_docmind: DocMind, doc_id: str, page_no: int, quad: Quad, widt
     )
 
 
+@st.cache_data(max_entries=96, show_spinner=False)
+def compared_jpeg(
+    _docmind: DocMind, doc_id: str, page_no: int, marks: tuple[tuple[str, int, bool, tuple[Box, ...]], ...]
+) -> bytes:
+    """Return the page image with the changes on it, each by its kind, number, whether it stands out, and boxes."""
+    page = _docmind.documents.page(doc_id, page_no)
+    return highlight.compared(_docmind.documents.page_image(doc_id, page_no), marks, (page.width, page.height))
+
+
 def source_jpeg(docmind: DocMind, source: Source, width: int = 0) -> bytes:
     """Return the page as it was when cited, quotes highlighted.
 
@@ -81,5 +90,5 @@ def _source_strip(_docmind: DocMind, _source: Source, key: str, quads: tuple[Qua
 
 def drop_images() -> None:
     """Drop every cached page image, after a deletion."""
-    for kept in (page_jpeg, outlined_jpeg, strip_jpeg, _source_jpeg, _source_strip):
+    for kept in (page_jpeg, outlined_jpeg, strip_jpeg, compared_jpeg, _source_jpeg, _source_strip):
         kept.clear()

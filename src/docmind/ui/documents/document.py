@@ -17,7 +17,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
 from docmind.ui.app.page_links import reader_link
-from docmind.ui.documents import embedding, library
+from docmind.ui.documents import embedding, library, versions
 from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str]
         )
         edit = (library.RENAME, (info.doc_id,))
         st.button(_("Rename"), icon=":material/edit:", key="document-rename", on_click=library.ask, args=edit)
+        versions.draw_actions(docmind, info)
         gone = (docmind, (info.doc_id,))
         st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.move_to_bin, args=gone)
         erased = (library.PURGE, (info.doc_id,))
@@ -98,6 +99,7 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
     facts = [kind(info.kind), count(ngettext("{n} page", "{n} pages", info.pages), info.pages), size(info.bytes)]
     st.markdown(" · ".join(escape(fact) for fact in facts))
     st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
+    versions.draw_place(docmind, info)
     for column in FIELDS:
         if column.is_fact and (value := shown_value(column, info)):
             st.caption(f"{escape(_(column.label))}: {escape(value, limit=300)}")

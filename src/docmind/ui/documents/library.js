@@ -319,6 +319,7 @@ class Table {
       button("label", words.tag_them, () => this.act("tag")),
       button("folder_special", words.collect, () => this.act("collect")),
       button("download", words.fetch, () => this.fetch()),
+      ...(count === 2 ? [button("compare", words.compare, () => this.act("compare"))] : []),
       ...(this.data.embeds ? [button("grid_on", words.embed, () => this.act("embed"))] : []),
       button("delete", words.delete, () => this.act("delete")),
       ...more,

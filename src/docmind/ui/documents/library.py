@@ -12,12 +12,12 @@ import streamlit as st
 from docmind.documents import DRAWN, EDITED, FIELDS, MENUS
 from docmind.errors import DocMindError
 from docmind.maintenance import told as about_receipt
-from docmind.records.documents import ErasureReceipt
+from docmind.records.documents import DocumentInfo, ErasureReceipt
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, size, when
-from docmind.ui.documents import upload
+from docmind.ui.documents import comparing, upload
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def _words() -> dict[str, Any]:
         "tag_them": _("Tag"),
         "collect": _("Add to collection"),
         "fetch": _("Download"),
+        "compare": _("Compare"),
         "embed": _("Embed"),
         "delete": _("Delete"),
         "go_on": _("Resume"),
@@ -104,12 +105,29 @@ def _act(docmind: DocMind, ask_collection: Callable[[str], None]) -> None:
         open_document(ids[0])
     elif what == "delete":
         move_to_bin(docmind, ids)
+    elif what == "compare" and len(ids) == 2:
+        _compare(docmind, ids)
     elif what == "embed":
         st.session_state[state.EMBEDDING] = ids
     elif what == "resume":
         upload.put_back(docmind, ids[0])
     elif what in (TAG, COLLECT):
         st.session_state[state.LIBRARY_DIALOG] = (what, ids)
+
+
+def _compare(docmind: DocMind, ids: Sequence[str]) -> None:
+    """Compare two documents, the earlier one first."""
+
+    def work() -> None:
+        before, after = sorted(map(docmind.documents.get, ids), key=_age)
+        comparing.open_comparison(before.doc_id, after.doc_id)
+        _unselect()
+
+    errors.heed(_TROUBLE, work)
+
+
+def _age(info: DocumentInfo) -> tuple[str, int]:
+    return info.dated, info.added_at_ms
 
 
 def open_document(doc_id: str) -> None:

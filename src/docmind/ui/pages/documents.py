@@ -9,7 +9,7 @@ import streamlit as st
 from docmind.ui.app import errors, state
 from docmind.ui.app.frame import frame
 from docmind.ui.chat import filters, threads
-from docmind.ui.documents import adding, document, embedding, folders, library, upload
+from docmind.ui.documents import adding, comparing, document, embedding, folders, library, upload, versions
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ def documents_page(docmind: DocMind) -> None:
     if opened and not isinstance(errors.attempt(lambda: docmind.documents.get(opened)), Exception):
         document.draw_document(docmind, opened, begin_in=filters.begin_in)
         return
+    if comparing.draw(docmind):
+        return
     if st.query_params.get(state.OPEN_BIN):
         library.draw_bin(docmind)
         return
@@ -37,6 +39,7 @@ def documents_page(docmind: DocMind) -> None:
     adding.draw_boxes(docmind)
     folders.draw_gone(docmind)
     upload.progress(docmind)
+    versions.draw_offer(docmind)
     embedding.progress(docmind)
     upload.preparing(docmind)
     if docmind.documents.counts()[0]:
