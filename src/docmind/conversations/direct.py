@@ -27,15 +27,16 @@ from docmind.answers import (
 )
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import TextEmbedder, name_of
+from docmind.embedding import TextEmbedder, fold, name_of, words
 from docmind.memory import Memories
-from docmind.records.answers import NOTED, Answer, Computed, Outcome, Sentence, Source
+from docmind.records.answers import NOTED, TOLD, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
 from docmind.rich_text import clip, one_line
 from docmind.search import MultimodalSearch
 from docmind.tables import TableAnswers
+from docmind.wording import _
 
 LISTED = 12  # documents of a list
 SUMMARIZED = 3  # documents of a summary
@@ -126,6 +127,11 @@ class Reply:
     outcome: Outcome
     told: tuple[str, ...] = ()
     computed: Computed | None = None
+
+    @classmethod
+    def of_facts(cls, facts: tuple[str, ...]) -> Reply:
+        """Return the reply of remembered facts alone."""
+        return cls(_said("\n".join(f"{_(TOLD)}: “{one_line(fact)}”" for fact in facts)), "told", facts)
 
     def answer(self, question: str, total_ms: float, degraded: tuple[Degraded, ...] = ()) -> Answer:
         """Return the answer to a question that took `total_ms`; `degraded` comes before its own."""
@@ -340,6 +346,24 @@ def lacking(checked: Verified, outcome: Outcome, lead: str) -> tuple[Verified, O
         return checked, outcome
     listed = quoted([source for source in checked.sources if source.kind == "quote"], "maybe", lead)
     return replace(checked, answer=listed.answer, sentences=listed.sentences), "maybe"
+
+
+def told_alone(question: str, facts: Sequence[str], outcome: Outcome) -> bool:
+    """Return whether remembered facts alone answer a question.
+
+    They do where no document answers, or one only may and a fact has every word of the question.
+    """
+    return bool(facts) and (outcome == "not found" or (outcome == "maybe" and is_told(question, facts)))
+
+
+def is_told(question: str, facts: Sequence[str]) -> bool:
+    """Return whether a fact has every word of a question that is no stop word."""
+    asked = _words(question)
+    return bool(asked) and any(asked <= _words(fact) for fact in facts)
+
+
+def _words(text: str) -> set[str]:
+    return {fold(word.lower()) for word in words(text)}
 
 
 def _counted(documents: int, language: Language) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from docmind.records.documents import Box
@@ -36,12 +37,12 @@ NOTED = N_("I will remember this.")
 TOLD = N_("You told me")
 """The words before a fact that the user had remembered, wherever an answer shows one."""
 
-Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents", "summary"]
-"""Whether the first quote answers the question, passages may answer it, or no page says it; or what else was asked for:
-a fact was stored, a greeting returned, documents listed or summarized."""
+Outcome = Literal["answer", "maybe", "not found", "told", "noted", "greeting", "documents", "summary"]
+"""Whether the first quote answers the question, passages may answer it, no page says it, or remembered facts answer it
+alone; or what else was asked for: a fact was stored, a greeting returned, documents listed or summarized."""
 
 _SEARCHED: tuple[Outcome, ...] = ("answer", "maybe", "not found")
-_WITHOUT_SOURCES: tuple[Outcome, ...] = ("noted", "greeting")
+_WITHOUT_SOURCES: tuple[Outcome, ...] = ("told", "noted", "greeting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,8 @@ class Answer:
     """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
 
     `outcome` tells how sure quotes are, or what else was asked for. Words alone decide it: "not found" may have sources
-    that are pages found by their look. "noted" is a request to remember the facts in
-    `told`, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
+    that are pages found by their look. "told" is an answer by the facts in `told` alone, "noted" a request to remember
+    them, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
     source; both may be empty. Where `found` is False it is one of these, "greeting" or "not found". With any other
     outcome, `told` are facts remembered earlier that bear on the question; a model reads them with the question, so
     there are none where one wrote the answer.
@@ -136,6 +137,9 @@ class Answer:
     `needs` says what an answer needs beside the passages that were found, as a sum needs a language model.
 
     `computed` tells how the answer was computed, where a query over tables gives it.
+
+    `other` is the answer that does not lead, where there are two: the quotes, where a model's answer leads, or what a
+    model wrote, where no page supports any sentence of it. It numbers its own sources from 1, and has no `other`.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
@@ -157,6 +161,7 @@ class Answer:
     told: tuple[str, ...] = ()
     needs: str = ""
     computed: Computed | None = None
+    other: Answer | None = None
 
     def __post_init__(self) -> None:
         is_quoting = any(source.kind == "quote" for source in self.sources)
@@ -176,9 +181,24 @@ class Answer:
         return self.outcome == "not found" and not self.found
 
     @property
+    def doc_ids(self) -> set[str]:
+        """The documents of its sources, and of those of `other`."""
+        return {source.doc_id for source in self.sources} | (self.other.doc_ids if self.other else set())
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether a page bears out any sentence, by its text or its image."""
+        return any(sentence.sources for sentence in self.sentences)
+
+    @property
     def has_topic(self) -> bool:
         """Whether a later question may lean on this one."""
         return self.outcome not in ("noted", "greeting")
+
+    def with_source_places(self, gone: Mapping[str, Gone]) -> Answer:
+        """Return the answer with `gone` in its sources, by the ids of documents, and in those of `other`."""
+        sources = tuple(replace(one, gone=gone.get(one.doc_id, one.gone)) for one in self.sources)
+        return replace(self, sources=sources, other=self.other and self.other.with_source_places(gone))
 
     @property
     def further(self) -> tuple[Source, ...]:
@@ -193,3 +213,8 @@ class Answer:
         """The model without its protocol, and where it ran: `parrot-7b on this machine`; empty for quotes."""
         name = self.model.partition("/")[2] or self.model
         return f"{name} on {self.model_place}" if name and self.model_place else name
+
+
+def led(quotes: Answer, written: Answer) -> Answer:
+    """Return two answers to one question as one: what a model wrote leads where a page supports any sentence of it."""
+    return replace(written, other=quotes) if written.is_supported else replace(quotes, other=written)
