@@ -133,7 +133,8 @@ def test_an_answer_that_the_end_of_the_process_left_is_taken_up(tmp_path: Path, 
         started.set()
         turn, whole = completed(mind, answer)
         assert places(whole) == LOOKS
-        assert not mind.conversations.complete(answer.thread_id, answer.checkpoint_id)
+        thread_id, checkpoint_id = answer.thread_id, answer.checkpoint_id
+        wait_for(lambda: not mind.conversations.complete(thread_id, checkpoint_id))
     with opened(tmp_path, "fake-image", is_new=False) as mind:
         assert last(mind, answer) == turn
 

@@ -98,7 +98,7 @@ class LiveRun:
         """Set the turn as it stands by its quotes; `finish` has a language model write beside them and returns it."""
         with self._lock:
             self._finish = finish
-            self._progress = replace(self._progress, turn=turn)
+            self._progress = replace(self._progress, turn=turn, stage="waiting")
             self._news.notify_all()
         if self._watch is not None:
             self._watch(self.progress())
