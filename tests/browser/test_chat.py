@@ -14,7 +14,7 @@ from docmind.records.documents import Upload
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take
+from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -94,7 +94,7 @@ def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServe
     one.page.get_by_role("button", name="Stop").wait_for()
     one.page.reload()  # the run continues, and the page finds it again
     one.page.get_by_role("button", name="Stop").wait_for()
-    row(one, 0).get_by_text("Answered in").wait_for()
+    row(one, 0).get_by_text("on this computer").wait_for()
     one.idle()
     turn = one.page.locator(".st-key-turn-0")
     assert FALSE_SENTENCE in turn.inner_text()
@@ -102,7 +102,7 @@ def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServe
     assert marks(one.picture(turn.locator('[class*="-source-1"] img').first)), "no stroke on the page"
 
     say(one, "And the deposit?")
-    row(one, 1).get_by_text("Answered in").wait_for()
+    row(one, 1).get_by_text("on this computer").wait_for()
     one.page.get_by_text("Understood as").wait_for()
     answered = one.page.url
     assert "thread=" in answered

@@ -31,6 +31,12 @@ BINNED = N_("its document is in the bin")
 ERASED_TEXT = "(erased)"
 """What stands in a stored answer in place of a sentence of a document that was erased."""
 
+NOT_THERE = N_("The model's answer isn't in your documents.")
+"""The words where what a model wrote does not lead, because no page supports any sentence of it."""
+
+STOPPED = N_("You stopped the model. These are the quotes.")
+"""The words where a model was stopped before it wrote anything that leads."""
+
 NOTED = N_("I will remember this.")
 """The answer to a request to remember something."""
 

@@ -15,7 +15,7 @@ import streamlit as st
 
 from docmind.answers import NOT_FOUND, SENTENCES
 from docmind.errors import DocMindError
-from docmind.records.answers import NOTED, TOLD, Answer, Computed, Source
+from docmind.records.answers import NOT_THERE, NOTED, STOPPED, TOLD, Answer, Computed, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
 from docmind.records.search import Degraded, Filters, stage_name
 from docmind.records.values import LONGEST_QUESTION
@@ -200,10 +200,6 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, 
                 draw_proposals(docmind, view.thread.thread_id, turn.memories)
 
 
-_NOT_THERE = N_("The model's answer isn't in your documents.")
-_STOPPED = N_("You stopped the model. These are the quotes.")
-
-
 def _draw_above(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace) -> None:
     """Draw what stands above an answer: what a language model writes, or why there is none of it.
 
@@ -219,7 +215,7 @@ def _draw_above(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace
         if answer is None or answer.model:
             return
         if turn.state == "stopped" and answer.answer:
-            st.caption(f":material/stop_circle: {_(_STOPPED)}")
+            st.caption(f":material/stop_circle: {_(STOPPED)}")
         if answer.other is not None:
             _draw_unsupported(answer.other, place)
 
@@ -229,7 +225,7 @@ def _draw_unsupported(written: Answer, place: TurnPlace) -> None:
     key = f"{place.key}-unsupported"
     is_shown = bool(st.session_state.get(f"{key}-shown"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
-        st.caption(f":material/info: {_(_NOT_THERE)}", width="content")
+        st.caption(f":material/info: {_(NOT_THERE)}", width="content")
         st.button(
             _("Hide it") if is_shown else _("Show it"),
             key=f"{key}-show",
