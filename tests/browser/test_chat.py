@@ -14,7 +14,7 @@ from docmind.records.documents import Upload
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take
+from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -94,7 +94,7 @@ def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServe
     one.page.get_by_role("button", name="Stop").wait_for()
     one.page.reload()  # the run continues, and the page finds it again
     one.page.get_by_role("button", name="Stop").wait_for()
-    row(one, 0).get_by_text("Answered in").wait_for()
+    row(one, 0).get_by_text("on this computer").wait_for()
     one.idle()
     turn = one.page.locator(".st-key-turn-0")
     assert FALSE_SENTENCE in turn.inner_text()
@@ -102,7 +102,7 @@ def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServe
     assert marks(one.picture(turn.locator('[class*="-source-1"] img').first)), "no stroke on the page"
 
     say(one, "And the deposit?")
-    row(one, 1).get_by_text("Answered in").wait_for()
+    row(one, 1).get_by_text("on this computer").wait_for()
     one.page.get_by_text("Understood as").wait_for()
     answered = one.page.url
     assert "thread=" in answered
@@ -131,10 +131,11 @@ def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServe
 
     one.page.goto(cut_off)
     trouble = one.page.locator(".st-key-turn-0-trouble")
-    trouble.get_by_text("cut off").wait_for()
+    trouble.get_by_text("has not finished").wait_for()
+    assert WARRANTY in one.page.locator(".st-key-turn-0").inner_text(), "the quotes stand"
     trouble.get_by_role("button", name="Try again").click()
-    row(one, 0).get_by_text("Answered in").wait_for()
-    assert not re.search("cut off", one.page.locator(".st-key-turn-0").inner_text())
+    row(one, 0).get_by_text("on this computer").wait_for()
+    assert not re.search("has not finished", one.page.locator(".st-key-turn-0").inner_text())
 
 
 def press_until(one: Tab, key: str, wanted: Any) -> None:
@@ -158,7 +159,10 @@ def test_escape_stops_and_retry_answers_beside(one: Tab, model: LLMServer) -> No
     box = one.page.get_by_placeholder("Ask your documents")
     box.fill("half a thou")  # the keyboard focus is in the input, and the typed text stays
     press_until(one, "Escape", row(one, 0).get_by_text("Stopped after"))
-    assert "on and on" in one.page.locator(".st-key-turn-0").inner_text()
+    one.page.get_by_text("You stopped the model.").wait_for()
+    assert WARRANTY in one.page.locator(".st-key-turn-0").inner_text(), "the quotes stay"
+    one.page.get_by_role("button", name="Show it").click()
+    one.page.locator(".st-key-turn-0").get_by_text("on and on").first.wait_for()
     assert box.input_value() == "half a thou"
 
     row(one, 0).get_by_role("button", name="Try again").click()
@@ -206,20 +210,80 @@ def test_an_edited_question_is_asked_from_the_same_point(one: Tab) -> None:
     one.page.locator(".st-key-history").wait_for(state="detached")
 
 
-def test_pages_are_shown_while_a_slow_model_reads(one: Tab, model: LLMServer) -> None:
+def test_quotes_stand_while_a_slow_model_reads_and_stay_where_it_is_stopped(one: Tab, model: LLMServer) -> None:
     model.queue(Behaviour(first_s=600))
     say(one, ASKED)
-    found = one.page.locator(".st-key-found-pages").get_by_role("link", name="Page 1", exact=True)
-    found.first.wait_for()
+    turn = one.page.locator(".st-key-turn-0")
+    quote = turn.locator('a[href^="#read="]:visible').first
+    quote.wait_for()
     one.page.get_by_text("is reading your pages…").wait_for()
     for theme in THEMES:
         one.wear(theme)
         take(one, f"reading-{theme}")
-        found.first.click()
+        quote.click()
         assert "lamp.pdf" in read_page(one, 1).inner_text(), theme
         close_reader(one)
     one.page.get_by_role("button", name="Stop").click()
     row(one, 0).get_by_text("Stopped").wait_for()
+    one.page.get_by_text("You stopped the model.").wait_for()
+    assert WARRANTY in turn.inner_text()
+
+
+def place_of(one: Tab) -> float:
+    """Return where the quoted sentence of the first turn stands in the window."""
+    quote = one.page.locator(".st-key-turn-0").get_by_text(f"“{WARRANTY[:30]}").last
+    quote.wait_for()
+    box = quote.bounding_box()
+    assert box is not None
+    return float(box["y"])
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_a_model_writes_moves_no_quote(one: Tab, model: LLMServer, width: int) -> None:
+    """It comes above the quotes; where no page says it, it is folded, and where one does, the quotes are."""
+    one.page.set_viewport_size({"width": width, "height": 844 if width == 390 else 800})
+    model.queue(Behaviour(text=" ".join([FALSE_SENTENCE] * 6), first_s=2, delay_s=0.05), Behaviour(first_s=1))
+    say(one, ASKED)
+    one.page.get_by_text("is reading your pages…").wait_for()
+    before = place_of(one)
+    one.page.locator('[class*="-writing"]').get_by_text("lighthouse").first.wait_for()
+    take_both(one, f"writing-{width}")
+    assert abs(place_of(one) - before) <= 2, "while it is written"
+    one.page.get_by_text("The model's answer isn't in your documents.").wait_for()
+    one.idle()
+    one.page.wait_for_timeout(500)
+    take_both(one, f"unsupported-{width}")
+    assert abs(place_of(one) - before) <= 2, "once it is there"
+    assert FALSE_SENTENCE not in one.page.locator(".st-key-turn-0").inner_text()
+    one.page.get_by_role("button", name="Show it").click()
+    one.page.locator(".st-key-turn-0").get_by_text("not found in your documents").first.wait_for()
+    take_both(one, f"unsupported-shown-{width}")
+
+    menu(one, 0, "Answer again")
+    row(one, 0).get_by_text("on this computer").wait_for()
+    one.idle()
+    folded = one.page.locator(".st-key-turn-0-quotes").get_by_text("Quotes", exact=True)
+    take_both(one, f"supported-{width}")
+    folded.click()
+    link = one.page.locator(".st-key-turn-0-quotes").locator('a[href^="#read="]:visible').first
+    link.wait_for()
+    take_both(one, f"quotes-{width}")
+    link.click()
+    assert "lamp.pdf" in read_page(one, 1).inner_text()
+    close_reader(one)
+    one.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def test_the_next_question_has_its_quotes_while_a_model_writes(one: Tab, model: LLMServer) -> None:
+    model.queue(Behaviour("endless", delay_s=0.05), Behaviour())
+    say(one, ASKED)
+    one.page.get_by_text("on and on").last.wait_for()
+    say(one, "How large is the deposit?")
+    one.page.locator(".st-key-turn-1").get_by_text(DEPOSIT[:30]).first.wait_for(timeout=10_000)
+    assert one.page.locator(".st-key-turn-0-writing").count() == 1, "the first one is still written"
+    one.page.get_by_role("button", name="Stop").first.click()
+    row(one, 0).get_by_text("Stopped").wait_for()
+    row(one, 1).get_by_text("on this computer").wait_for()
 
 
 def test_two_tabs_see_each_other_and_lose_nothing(one: Tab, model: LLMServer) -> None:

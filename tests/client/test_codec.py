@@ -33,7 +33,12 @@ def sample(declared: Any, *, is_full: bool) -> Any:
     if is_box(declared):
         return Box(1.5, 2.0, 3.0, 4.25)
     if dataclasses.is_dataclass(declared):
-        values = {name: sample(kind, is_full=is_full) for name, kind in hints_of(declared).items()}  # type: ignore[arg-type]
+        values = {
+            name: sample(kind, is_full=is_full and declared not in get_args(kind))  # one that holds itself does so once
+            for name, kind in hints_of(declared).items()  # type: ignore[arg-type]
+        }
+        if is_full and "other" in values:
+            values["other"] = sample(declared, is_full=False)
         if {"seen", "supported"} <= values.keys():
             values["seen"] = False
         if "outcome" in values:

@@ -24,6 +24,7 @@ from tinymodels import tiny_siglip
 
 pytestmark = pytest.mark.slow
 BOAT = "Is there a boat?"
+HERONS = "How many herons does the spring report count?"
 HASTY = RetrieveSettings(start_timeout_s=0.05)  # starting takes seconds: torch is imported
 
 
@@ -62,7 +63,7 @@ def last(mind: DocMind, answer: Answer) -> Turn:
 
 
 def completed(mind: DocMind, answer: Answer) -> tuple[Turn, Answer]:
-    wait_for(lambda: not last(mind, answer).is_incomplete, 60)
+    wait_for(lambda: not last(mind, answer).is_incomplete, 120)
     turn = last(mind, answer)
     assert turn.answer is not None
     return turn, turn.answer
@@ -75,12 +76,19 @@ def places(answer: Answer) -> list[tuple[str, int, str]]:
 LOOKS = [("few.tiff", 1, "look"), ("few.tiff", 2, "look")]
 
 
-def test_an_answer_is_completed_when_its_model_is_there(tmp_path: Path) -> None:
+def test_an_answer_is_completed_when_its_model_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is a real one, which starts once the question was answered without it."""
+    may_start, is_ready, start = threading.Event(), PageSearch.is_ready, PageSearch.start
+    monkeypatch.setattr(PageSearch, "is_ready", lambda self, kind: may_start.is_set() and is_ready(self, kind))
+    monkeypatch.setattr(
+        PageSearch, "start", lambda self, kind, limit_s: may_start.wait(limit_s) and start(self, kind, limit_s)
+    )
     with opened(tmp_path, str(tiny_siglip(tmp_path / "siglip"))) as mind:
         first, answer = ask(mind)
         assert (answer.answer, answer.sources, answer.outcome) == (NOT_SEEN, (), "not found")
         assert [(one.stage, one.is_starting) for one in answer.degraded] == [("image", True)]
         before = mind.conversations.threads()
+        may_start.set()
         turn, whole = completed(mind, answer)
         assert (places(whole), whole.degraded, whole.found) == (LOOKS, (), True)
         assert whole.answer.endswith("[1] [2]")
@@ -96,11 +104,21 @@ def test_what_a_model_wrote_stays_and_gets_the_pages(tmp_path: Path, started: th
         assert isinstance(mind.models, OneModel)
         mind.models.model = writer = FakeChatModel("The documents do not say.")
         _, answer = ask(mind)
-        assert answer.sources == ()
+        assert (answer.sources, answer.model) == ((), "")
+        thread = mind.conversations.create()
+        writer.queue("The spring report, page 1, counts 37 herons.")
+        led = mind.conversations.ask(HERONS, thread_id=thread.thread_id).answer
+        assert led is not None
+        assert (led.model, [one.is_starting for one in led.degraded]) == (writer.info.name, [True])
         started.set()
         _, whole = completed(mind, answer)
-        assert (whole.answer, whole.model, places(whole)) == (answer.answer, answer.model, LOOKS)
-        assert (whole.degraded, len(writer.received)) == ((), 1)
+        assert (places(whole), whole.degraded, whole.other) == (LOOKS, (), answer.other)
+        assert whole.other is not None
+        assert whole.other.answer == "The documents do not say."
+        _, whole = completed(mind, led)
+        assert (whole.answer, whole.model, whole.degraded) == (led.answer, led.model, ())
+        assert whole.sources[: len(led.sources)] == led.sources
+        assert len(writer.received) == 2
 
 
 def test_an_answer_that_the_end_of_the_process_left_is_taken_up(tmp_path: Path, started: threading.Event) -> None:
@@ -115,7 +133,8 @@ def test_an_answer_that_the_end_of_the_process_left_is_taken_up(tmp_path: Path, 
         started.set()
         turn, whole = completed(mind, answer)
         assert places(whole) == LOOKS
-        assert not mind.conversations.complete(answer.thread_id, answer.checkpoint_id)
+        thread_id, checkpoint_id = answer.thread_id, answer.checkpoint_id
+        wait_for(lambda: not mind.conversations.complete(thread_id, checkpoint_id))
     with opened(tmp_path, "fake-image", is_new=False) as mind:
         assert last(mind, answer) == turn
 

@@ -139,7 +139,9 @@ def test_a_model_gets_words_only_and_its_answer_shows_the_page(mind: DocMind) ->
     model = writing(mind, "The documents do not say which page is red.")
     _, answer = asked(mind, RED)
     assert places(answer) == [("colours.tiff", 1, "look")]
-    assert answer.answer == "The documents do not say which page is red."
+    assert answer.model == ""
+    assert answer.other is not None
+    assert answer.other.answer == "The documents do not say which page is red."
     assert "colours.tiff" not in "".join(message.text for message in model.received[0])
 
 
@@ -149,7 +151,8 @@ def test_the_tool_of_an_agent_searches_page_images_too(mind: DocMind) -> None:
     _, answer = asked(mind, HERONS, mode="agent")
     (told,) = [message.text for message in model.received[1] if message.role == "tool"]
     assert "found by their look: page 1 of colours.tiff" in told
-    assert places(answer)[-1] == ("colours.tiff", 1, "look")
+    assert answer.other is not None
+    assert places(answer.other)[-1] == ("colours.tiff", 1, "look")
 
 
 @pytest.mark.slow

@@ -314,7 +314,8 @@ def test_only_what_no_text_says_and_a_sent_image_is_cited_for_is_seen(mind: DocM
 
 @pytest.mark.slow
 def test_without_images_a_mark_of_one_is_only_words(mind: DocMind) -> None:
-    answer = asked(mind, FakeChatModel(f"{NOT_IN_TEXT} [image 1]"), HERONS)
+    answer = asked(mind, FakeChatModel(f"{NOT_IN_TEXT} [image 1]"), HERONS).other
+    assert answer is not None
     assert not any(sentence.seen for sentence in answer.sentences)
     assert {source.kind for source in answer.sources} <= {"look"}
 

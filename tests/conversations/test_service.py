@@ -17,6 +17,7 @@ from desks import report, settings_in, talking, text_pdf
 from docmind.answers import NOT_FOUND
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings
+from docmind.conversations.nodes import UNFINISHED
 from docmind.embedding.minilm import default_cache_dir
 from docmind.errors import (
     ConfigError,
@@ -197,14 +198,18 @@ def test_a_question_whose_run_fails_can_be_tried_again(docmind: DocMind) -> None
     with pytest.raises(ZeroDivisionError):
         ask(docmind, "And the autumn report?", thread.thread_id)
     view = docmind.conversations.view(thread.thread_id)
-    assert [turn.state for turn in view.turns] == ["answered", "unanswered"]
+    assert [turn.state for turn in view.turns] == ["answered", "answered"]
     assert view.turns[1].question == "And the autumn report?"
-    model.queue("The autumn report counts herons.")
+    quotes = view.turns[1].answer
+    assert quotes is not None
+    assert quotes.found
+    assert [(one.stage, one.reason) for one in quotes.degraded] == [("language model", UNFINISHED)]
+    model.queue("The autumn report, page 1, counts 37 herons.")
     over = docmind.conversations.wait(docmind.conversations.retry(thread.thread_id), 30)
     assert over.state == "done"
     view = docmind.conversations.view(thread.thread_id)
-    assert [turn.state for turn in view.turns] == ["answered", "answered"]
-    assert len(view.runs) == 2
+    assert [turn.answer.model for turn in view.turns if turn.answer] == ["", model.info.name]
+    assert len(view.runs) == 3
 
 
 @pytest.mark.slow
@@ -585,11 +590,33 @@ def test_what_was_told_is_beside_the_quotes_and_where_nothing_is_found(tmp_path:
         assert quoted is not None
         assert quoted.found
         assert quoted.told == ("The herons of the spring report are counted by Ann",)
-        writing(docmind, "There are herons.")
+        writing(docmind, "The spring report, page 2, counts 74 herons.")
         written = ask(docmind, HERONS, thread_id).answer
         assert written is not None
         assert written.model
         assert written.told == ()
+        assert written.other is not None
+        assert written.other.told == quoted.told
+
+
+@pytest.mark.slow
+def test_facts_that_answer_alone_end_the_search_and_need_no_model(tmp_path: Path) -> None:
+    with SPRING.opened(tmp_path) as docmind:
+        docmind.memories.add("My car is due in March")
+        model = writing(docmind)
+        turn = ask(docmind, "When is my car due?", docmind.conversations.create().thread_id)
+        assert turn.answer is not None
+        for answer in (turn.answer, docmind.ask("When is my car due?")):
+            assert (answer.outcome, answer.told, answer.found) == ("told", ("My car is due in March",), False)
+            assert answer.answer == "You told me: “My car is due in March”"
+            assert (answer.is_missing, answer.sources) == (False, ())
+        assert turn.nearest == ()
+        assert model.received == []
+        model.queue("The spring report, page 2, counts 74 herons.")
+        docmind.memories.add("The herons are my favourite")
+        turn = ask(docmind, HERONS, docmind.conversations.create().thread_id)
+        assert turn.answer is not None
+        assert turn.answer.model
 
 
 @pytest.mark.slow
@@ -625,7 +652,7 @@ def test_memories_are_proposed_and_kept_only_when_accepted(docmind: DocMind) -> 
     assert docmind.memories.list().memories == ()
     model = writing(docmind, "The herons nest by the river.")
     docmind.memories.accept(turn.memories[0])
-    ask(docmind, "Where do the herons nest by the river?", thread_id)
+    ask(docmind, "How many herons by the river does the spring report count?", thread_id)
     assert turn.memories[0] in model.received[0][-1].text
 
 

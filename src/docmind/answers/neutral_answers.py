@@ -21,8 +21,11 @@ _BEFORE = re.compile(r"(?:\s|>|\||___\n|:?-{3,}:?|[-*] |\d+[.)] |`{3,}\w*\n)*") 
 def neutral(answer: Answer) -> Answer:
     """Return an answer that a model wrote as neutral Markdown, with its sentences in their places there.
 
-    Quotes are verbatim text of documents and no Markdown: they stay as they are. Idempotent.
+    Quotes are verbatim text of documents and no Markdown: they stay as they are. So it is with the answer beside it.
+    Idempotent.
     """
+    if answer.other is not None:
+        return replace(neutral(replace(answer, other=None)), other=neutral(answer.other))
     if not answer.model:
         return answer
     said = _END.sub("\ufffd", answer.answer)

@@ -1,6 +1,7 @@
 """`docmind ask`: one question, alone or in a conversation.
 
-The answer is streamed as it comes, then replaced by the checked text; Ctrl-C stops the answer, not the program.
+The quotes are printed at once. What a language model writes is streamed as it comes, then replaced by the checked text;
+Ctrl-C stops the model, not the program, and the quotes stay.
 Conversations and checkpoints are named by their ids, parts of ids, or titles.
 """
 
@@ -32,7 +33,18 @@ from docmind.cli.context import (
 )
 from docmind.cli.help import command
 from docmind.cli.options import asking
-from docmind.cli.output import inert, marked, one_line, page_of, print_narrow, print_turn, short, turn_data
+from docmind.cli.output import (
+    inert,
+    marked,
+    one_line,
+    page_of,
+    print_answer,
+    print_narrow,
+    print_notes,
+    print_turn,
+    short,
+    turn_data,
+)
 from docmind.client import query_of
 from docmind.errors import CancelledError, ConfigError, NotFoundError
 from docmind.records.conversations import Mode, RunProgress, Thread, Turn, closest
@@ -49,16 +61,44 @@ if TYPE_CHECKING:
 _TAB = "    "
 
 
+class _Elapsed:
+    """The line on stderr that says how long a model has been writing, once a second. Ends with `end`."""
+
+    def __init__(self) -> None:
+        self._is_over, self._started = threading.Event(), time.monotonic()
+        self._thread = threading.Thread(target=self._tell, name="elapsed", daemon=True)
+        self._thread.start()
+
+    def _tell(self) -> None:
+        while not self._is_over.wait(1.0):
+            seconds = int(time.monotonic() - self._started)
+            self._write("\r" + _("The model is writing… {seconds} s").format(seconds=seconds))
+
+    def end(self) -> None:
+        """Erase the line."""
+        self._is_over.set()
+        self._thread.join()
+        self._write("\r" + " " * (shutil.get_terminal_size()[0] - 1) + "\r")
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
 class Stream:
-    """Shows one answer. Not thread-safe.
+    """Shows one answer: its quotes at once, then what a model writes. Not thread-safe.
 
     All output is inert: control characters are replaced one by one, so a sequence that is split over two pieces is as
     harmless as a whole one. On a terminal that supports it, the text is erased once it is checked and printed again
     with its markers; where it is taller than the screen, the checked text follows it.
     """
 
-    def __init__(self, *, is_live: bool | None = None) -> None:
-        self._is_live = sys.stdout.isatty() if is_live is None else is_live
+    def __init__(self, *, is_live: bool | None = None, is_silent: bool = False) -> None:
+        """Set up; with `is_silent`, nothing is printed on stdout before the end: that is JSON."""
+        self._is_live = not is_silent and (sys.stdout.isatty() if is_live is None else is_live)
+        self._is_silent = is_silent
+        self._quotes: Turn | None = None
+        self._elapsed: _Elapsed | None = None
         self._can_wipe = self._is_live and os.name == "posix" and os.environ.get("TERM", "dumb") != "dumb"
         self._text = ""  # as received
         self._shown = ""  # as printed on the screen
@@ -66,6 +106,8 @@ class Stream:
 
     def show(self, now: RunProgress) -> None:
         """Print what is new since the last call."""
+        if now.turn is not None and not now.is_over and self._quotes is None:
+            self._show_quotes(now.turn)
         if not self._is_live:
             return
         is_summarised = now.stage == "summarising"  # its text is of the parts: not the summary yet
@@ -84,10 +126,28 @@ class Stream:
         self._shown += piece
         self._write(piece)
 
+    def _show_quotes(self, turn: Turn) -> None:
+        """Print the quotes, which a model is to complete."""
+        self._quotes = turn
+        if self._is_live:
+            self._clear()
+        if not self._is_silent:
+            print_answer(turn)
+            sys.stdout.flush()
+        if not self._is_live and sys.stderr.isatty():
+            self._elapsed = _Elapsed()
+
     def end(self, turn: Turn) -> None:
-        """Print the answer as it was checked, and its sources."""
+        """Print the answer as it was checked, and its sources; of quotes that stand already, only the notes."""
         written = self._shown
-        if self._clear():
+        self._end_elapsed()
+        is_clear = self._clear()
+        if self._quotes is not None and (turn.answer is None or not turn.answer.model):
+            print_notes(turn)
+            return
+        if self._quotes is not None:
+            click.echo("\n" + _("The model's answer:"))
+        if is_clear:
             print_turn(turn)
             return
         checked = _on_screen(marked(turn.answer)) if turn.answer is not None else ""
@@ -98,10 +158,16 @@ class Stream:
 
     def break_off(self) -> None:
         """Keep what was printed, and move to a new line."""
+        self._end_elapsed()
         if self._shown:
             self._write("\n")
         else:
             self._clear()
+
+    def _end_elapsed(self) -> None:
+        if self._elapsed is not None:
+            self._elapsed.end()
+            self._elapsed = None
 
     def _clear(self) -> bool:
         """Erase what was printed and return True; else move to a new line and return False."""
@@ -327,7 +393,7 @@ def ask(question: str, thread: str | None, at: str | None, given: dict[str, Any]
             raise ConfigError(_("--quotes doesn't work with --thread, --mode and --web."), hint=_("Leave them out."))
         query = replace(query, mode=web_mode(desk, query.mode)) if query.web else query
         print_starting(desk, query.lists)
-        stream = Stream(is_live=False if as_json else None)
+        stream = Stream(is_silent=as_json)
         if not quotes:
             ask_about_model(desk, is_quiet=as_json)  # a fresh process has not looked for models yet
         is_plain = thread is None and (query.mode or desk.settings.info("agent.mode").value) == "standard"
@@ -354,6 +420,7 @@ def ask(question: str, thread: str | None, at: str | None, given: dict[str, Any]
             check_text_model(desk, turn.answer.degraded)
         documents = () if is_found else desk.documents.all()  # to suggest what is there instead
     if as_json:
+        stream.break_off()
         print_json(turn_data(turn))
     else:
         stream.end(turn)
@@ -363,7 +430,7 @@ def ask(question: str, thread: str | None, at: str | None, given: dict[str, Any]
             told = _("Conversation {id}, checkpoint {checkpoint}")
             named = {"id": turn.answer.thread_id, "checkpoint": short(turn.checkpoint_id)}
             click.echo(told.format(**named), err=True)
-    if turn.state == "stopped":
+    if turn.state == "stopped" and (turn.answer is None or not turn.answer.answer):
         sys.exit(CancelledError.exit_code)
 
 

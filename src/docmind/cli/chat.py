@@ -211,7 +211,7 @@ class Chat:
         return bound_filters(self._query.filters, thread and self._position.desk.conversations.thread(thread.thread_id))
 
     def _follow(self, run_id: str) -> None:
-        stream = Stream(is_live=False if self._as_json else None)
+        stream = Stream(is_silent=self._as_json)
         try:
             now = follow(self._position.desk, run_id, stream.show)
         except BaseException:
@@ -227,6 +227,7 @@ class Chat:
 
     def _print_turn(self, turn: Turn, thread_id: str, stream: Stream) -> None:
         if self._as_json:
+            stream.break_off()
             print_json(turn_data(turn) | {"thread_id": thread_id})
             return
         stream.end(turn)

@@ -17,7 +17,7 @@ import click
 from docmind.answers import neutral
 from docmind.blocks import losses_text
 from docmind.cli.context import plain
-from docmind.records.answers import BY_LOOK, SEEN, TOLD, Answer, Source
+from docmind.records.answers import BY_LOOK, NOT_THERE, SEEN, STOPPED, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
 from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, Quad, SearchResult, stage_name
@@ -337,9 +337,15 @@ def print_turn(turn: Turn, *, text: bool = True) -> None:
 
     Without `text`, leave the answer out.
     """
+    print_answer(turn, text=text)
+    print_notes(turn)
+
+
+def print_answer(turn: Turn, *, text: bool = True) -> None:
+    """Print the answer and its sources on stdout; without `text`, only the sources."""
     answer = turn.answer
     is_maybe = answer is not None and answer.outcome == "maybe"
-    if answer is not None and answer.outcome != "noted":
+    if answer is not None and answer.outcome not in ("noted", "told"):
         for fact in answer.told:
             click.echo(f"{_(TOLD)}: “{one_line(fact)}”")
     if answer is not None and text:
@@ -356,9 +362,9 @@ def print_turn(turn: Turn, *, text: bool = True) -> None:
         if answer.outcome == "noted":
             for fact in answer.told:
                 click.echo(f"  “{one_line(fact)}”")
-    if turn.state == "stopped":
-        click.echo(_("You stopped the answer here."), err=True)
     if answer is not None and answer.model:
+        if turn.state == "stopped":
+            click.echo(_("You stopped the answer here."), err=True)
         click.echo(_("Written by {model}.").format(model=one_line(answer.writer)), err=True)
     if answer is not None:
         further = answer.further
@@ -366,6 +372,11 @@ def print_turn(turn: Turn, *, text: bool = True) -> None:
         if further:
             click.echo(_("Also relevant:"))
             print_sources(further, quotes=True)
+
+
+def print_notes(turn: Turn) -> None:
+    """Print the closest pages and what the web said on stdout, and on stderr what is missing from an answer."""
+    answer = turn.answer
     if turn.nearest:
         pages = "; ".join(page_of(hit.document, hit.page_no) for hit in turn.nearest)
         click.echo(_("Closest pages: {pages}").format(pages=pages))
@@ -374,11 +385,15 @@ def print_turn(turn: Turn, *, text: bool = True) -> None:
         click.echo(f"      {one_line(result.excerpt)}")
     if turn.asked_as and turn.asked_as != turn.question:
         click.echo(_("Searched for: {question}").format(question=one_line(turn.asked_as)), err=True)
+    if turn.state == "stopped" and (answer is None or not answer.model):
+        click.echo(_(STOPPED) if answer is not None and answer.answer else _("You stopped the answer here."), err=True)
+    if answer is not None and answer.other is not None and not answer.model:
+        click.echo(_(NOT_THERE), err=True)
     if turn.message:
-        quotes = "\n" + _("The answer is made of quotes.") if turn.answer is not None and not turn.answer.model else ""
+        quotes = "\n" + _("The answer is made of quotes.") if answer is not None and not answer.model else ""
         click.echo(f"{inert(turn.message)}\n{inert(turn.hint)}".rstrip() + quotes, err=True)
-    if turn.answer is not None:
-        print_degraded(part for part in turn.answer.degraded if part.reason != turn.message)
+    if answer is not None:
+        print_degraded(part for part in answer.degraded if part.reason != turn.message)
 
 
 def print_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:

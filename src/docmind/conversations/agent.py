@@ -165,10 +165,9 @@ class Loop:
         """
         context = runtime.context
         model = context.model
-        if model is None or model.info.is_tool_calling is False:
-            return self._as_usual(
-                context, _("the language model in use cannot call tools") if model else _("there is no language model")
-            )
+        assert model is not None
+        if model.info.is_tool_calling is False:
+            return self._as_usual(context, _("the language model in use cannot call tools"))
         if not context.messages:
             context.messages = self._steps.messages(state, context, is_agent=True)
         context.report("writing", restart=True)

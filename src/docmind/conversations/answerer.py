@@ -74,7 +74,8 @@ class Answerer:
         """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
 
         `outcome` tells which; every quote is among `sources`, with its page and boxes, and so is every page found by
-        its look. A request to remember something searches nothing: the facts are stored, and are in `told`; nor does a
+        its look. Where remembered facts alone answer, they are the answer. A request to remember something searches
+        nothing: the facts are stored, and are in `told`; nor does a
         greeting. A question for documents lists them, each with its strongest passage, and a summary of documents has
         their central sentences. A question over tables is answered by a query, which is in `computed`. A question for a
         complete list gets all of its items, counted in `listing`.
@@ -82,7 +83,7 @@ class Answerer:
         Raises `ConfigError` where the question is empty or too long, and what the search raises.
         """
         from docmind.answers import not_found, quoted, with_looks
-        from docmind.conversations.direct import Scope, lacking
+        from docmind.conversations.direct import Reply, Scope, lacking, told_alone
 
         started = time.perf_counter()
         query.check_for("answer")
@@ -96,12 +97,15 @@ class Answerer:
         at = time.perf_counter()
         quotes = self.direct.extractive.extract(search_words, found)
         now = time.perf_counter()
+        facts = self.memories.facts_about(question)
+        told = tuple(memory.text for memory in facts.memories)
+        if told_alone(question, told, quotes.outcome if quotes.sources else "not found"):
+            return Reply.of_facts(told).answer(question, ms_since(started), facts.degraded)
         epoch = self.catalog.epoch()
         quotes = quotes.as_of(epoch)
         checked = quoted(quotes.sources, quotes.outcome, quotes.lead, earlier=quotes.earlier, leading=quotes.leading)
         checked, outcome = lacking(checked, quotes.outcome, intent.lead)
         checked = with_looks(checked, found.looks, self.catalog, epoch)
-        facts = self.memories.facts_about(question)
         return Answer(
             question=question,
             answer=checked.answer or not_found(found),
@@ -111,6 +115,6 @@ class Answerer:
             timings_ms=(*found.timings_ms[:-1], ("answer", (now - at) * 1000), ("total", (now - started) * 1000)),
             sentences=checked.sentences,
             outcome=outcome,
-            told=tuple(memory.text for memory in facts.memories),
+            told=told,
             needs=intent.needs,
         )

@@ -122,7 +122,7 @@ class Completions:
     def _searched(self, state: State, thread_id: str, quoted: frozenset[str]) -> RunContext:
         """Return a run of the turn that has searched, and writes and tells nothing."""
         context = RunContext(
-            stop=lambda: self._work.is_closed,
+            stop=lambda: False,  # a search is not stopped, nor are its quotes
             report=_report_nothing,
             show=lambda hits: None,
             thread_id=thread_id,
@@ -145,9 +145,12 @@ class Completions:
             context.degraded = [one for one in known if one.stage == "language model"]
             changed = self._steps.retrieve(state, runtime)
             searched: Any = {**state, **changed}
-            changed |= self._steps.verify(searched, runtime)
+            changed |= self._steps.quote(searched, runtime)
+            del changed["written"]  # whether it was stopped, and what failed
             now = [_settled(Degraded(**part)) for part in changed["answer"]["degraded"]]
             changed["answer"] |= {"degraded": [asdict(one) for one in now], "timings_ms": before["timings_ms"]}
+            if before.get("other"):  # what a model wrote
+                changed["answer"] |= {"needs": "", "other": before["other"]}
         answered: Any = {**state, **changed}
         return {**changed, "kept": self._steps.remember(answered, runtime)["kept"]}
 

@@ -31,9 +31,9 @@ from docmind.conversations.changes import changes_told, versions_meant
 from docmind.conversations.list_telling import CITED, language_of_list, told_list
 from docmind.conversations.listings import Listings
 from docmind.documents import Catalog, NodeStore
-from docmind.embedding import TextEmbedder, name_of
+from docmind.embedding import TextEmbedder, fold, name_of, words
 from docmind.memory import Memories
-from docmind.records.answers import NOTED, Answer, Computed, Outcome, Sentence, Source
+from docmind.records.answers import NOTED, TOLD, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.listings import Listing
 from docmind.records.query import Query
@@ -41,6 +41,7 @@ from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, Multim
 from docmind.rich_text import clip, one_line
 from docmind.search import MultimodalSearch
 from docmind.tables import TableAnswers
+from docmind.wording import _
 
 LISTED = 12  # documents of a list
 SUMMARIZED = 3  # documents of a summary
@@ -132,6 +133,11 @@ class Reply:
     told: tuple[str, ...] = ()
     computed: Computed | None = None
     listing: Listing | None = None
+
+    @classmethod
+    def of_facts(cls, facts: tuple[str, ...]) -> Reply:
+        """Return the reply of remembered facts alone."""
+        return cls(_said("\n".join(f"{_(TOLD)}: “{one_line(fact)}”" for fact in facts)), "told", facts)
 
     def answer(self, question: str, total_ms: float, degraded: tuple[Degraded, ...] = ()) -> Answer:
         """Return the answer to a question that took `total_ms`; `degraded` comes before its own."""
@@ -385,6 +391,24 @@ def lacking(checked: Verified, outcome: Outcome, lead: str) -> tuple[Verified, O
         return checked, outcome
     listed = quoted([source for source in checked.sources if source.kind == "quote"], "maybe", lead)
     return replace(checked, answer=listed.answer, sentences=listed.sentences), "maybe"
+
+
+def told_alone(question: str, facts: Sequence[str], outcome: Outcome) -> bool:
+    """Return whether remembered facts alone answer a question.
+
+    They do where no document answers, or one only may and a fact has every word of the question.
+    """
+    return bool(facts) and (outcome == "not found" or (outcome == "maybe" and is_told(question, facts)))
+
+
+def is_told(question: str, facts: Sequence[str]) -> bool:
+    """Return whether a fact has every word of a question that is no stop word."""
+    asked = _words(question)
+    return bool(asked) and any(asked <= _words(fact) for fact in facts)
+
+
+def _words(text: str) -> set[str]:
+    return {fold(word.lower()) for word in words(text)}
 
 
 def _counted(documents: int, language: Language) -> str:

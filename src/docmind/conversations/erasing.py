@@ -35,7 +35,7 @@ class _Erasing:
         answer, written = made.get("answer"), made.get("written")
         before = self.erased
         if isinstance(answer, dict):
-            made["answer"] = self._answer(answer)
+            made["answer"] = self._both(answer)
         if isinstance(written, dict):
             made["written"] = self._written(written, made.get("answer"), values.get("found"), self.erased > before)
         return made
@@ -55,7 +55,15 @@ class _Erasing:
     def _is_found(self, found: dict[str, Any]) -> bool:
         return any(str(page).startswith(f"{self.doc_id}::") for page in found.get("pages", ()))
 
-    def _answer(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def _both(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer, and the other one beside it: what a model wrote may come from what the quotes cite."""
+        other = answer.get("other")
+        if not other:
+            return self._answer(answer, may_rest=False)
+        may_rest = any(source["doc_id"] == self.doc_id for one in (answer, other) for source in one["sources"])
+        return {**self._answer(answer, may_rest=may_rest), "other": self._answer(other, may_rest=may_rest)}
+
+    def _answer(self, answer: dict[str, Any], *, may_rest: bool) -> dict[str, Any]:
         sources, cited = [], set()
         for source in answer["sources"]:
             if source["doc_id"] == self.doc_id:
@@ -69,7 +77,7 @@ class _Erasing:
             cited |= {source["n"] for source in sources}
         nearest = [hit for hit in answer.get("nearest", ()) if hit["doc_id"] != self.doc_id]
         self.erased += len(answer.get("nearest", ())) - len(nearest)
-        text, sentences = self._sentences(answer, cited)
+        text, sentences = self._sentences(answer, cited, may_rest=may_rest or bool(cited))
         degraded = [
             {name: self._replaced(value) if isinstance(value, str) else value for name, value in part.items()}
             for part in answer["degraded"]
@@ -87,7 +95,9 @@ class _Erasing:
             self.erased += 1
         return kept
 
-    def _sentences(self, answer: dict[str, Any], cited: set[int]) -> tuple[str, list[dict[str, Any]]]:
+    def _sentences(
+        self, answer: dict[str, Any], cited: set[int], *, may_rest: bool
+    ) -> tuple[str, list[dict[str, Any]]]:
         """Return the answer's text and its sentences, with those of the document replaced and all spans moved."""
         text: str = answer["answer"]
         if not answer["sentences"]:
@@ -101,7 +111,7 @@ class _Erasing:
             said = text[sentence["start"] : sentence["end"]]
             rests_on_it = bool(cited & set(sentence["sources"]))
             # Whatever a model wrote beside a citation of the document, without a source, may come from it too.
-            may_rest_on_it = bool(cited) and is_written and not sentence["sources"] and sentence["is_claim"]
+            may_rest_on_it = may_rest and is_written and not sentence["sources"] and sentence["is_claim"]
             if said != ERASED_TEXT and (rests_on_it or may_rest_on_it or any(one in said for one in self.texts)):
                 said = ERASED_TEXT
                 self.erased += 1
@@ -176,7 +186,8 @@ class Erasing:
             for thread_id in self._checkpoints.threads()
             for _, values in self._states(thread_id, doc_id, ())
             if values is not None and isinstance(values.get("answer"), dict)
-            for source in values["answer"]["sources"]
+            for answer in (values["answer"], values["answer"].get("other") or {"sources": ()})
+            for source in answer["sources"]
             if source["doc_id"] == doc_id and len(source["quote"]) >= _LEAST
         }
         return sorted({*quotes, *traces}, key=len, reverse=True)

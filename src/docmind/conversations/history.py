@@ -8,7 +8,6 @@ question can be asked again beside itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from docmind.conversations.checkpoints import Saved
@@ -102,10 +101,8 @@ class History:
         question, written, plain = (values.get(name) for name in ("question", "written", "answer"))
         assert question is not None
         answer = answer_of(plain, question_of(values), self._thread_id, point.checkpoint_id) if plain else None
-        if answer is not None and answer.sources and self._catalog is not None:
-            gone = self._catalog.gone({source.doc_id for source in answer.sources})
-            sources = tuple(replace(one, gone=gone.get(one.doc_id, one.gone)) for one in answer.sources)
-            answer = replace(answer, sources=sources) if gone else answer
+        if answer is not None and answer.doc_ids and self._catalog is not None:
+            answer = answer.with_source_places(self._catalog.gone(answer.doc_ids))
         failure = (written or {}).get("failure") or ["", ""]
         found = values.get("found") or {}
         return Turn(

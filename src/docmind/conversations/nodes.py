@@ -1,6 +1,7 @@
-"""Steps of a turn: contextualise, recognise, then reply, summarise, or retrieve, answer and verify; then remember.
+"""Steps of a turn: contextualise, recognise, then reply, or retrieve and quote; then remember.
 
-Each writes a channel of the state. What a run uses and does not store is in `context`.
+Where a language model is there, it answers beside these quotes: answer (or agent, or summarise), then verify. Each step
+writes a channel of the state. What a run uses and does not store is in `context`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from langgraph.runtime import Runtime
 
 from docmind.answers import Extract, Verified, Verifier, not_found, quoted, with_looks
 from docmind.config import LLMSettings
-from docmind.conversations.direct import DirectAnswers, Reply, Scope, lacking
+from docmind.conversations.direct import DirectAnswers, Reply, Scope, is_told, lacking, told_alone
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.pictures import PageImages, blind, seen
 from docmind.conversations.prompts import first_messages, room_of, understand
@@ -38,6 +39,20 @@ from docmind.memory import Memories
 from docmind.records.answers import Answer, Outcome
 from docmind.records.conversations import closest
 from docmind.records.search import Degraded, SearchResult
+from docmind.wording import N_, _
+
+UNFINISHED = N_("it has not finished its answer.")
+"""Why a language model is missing while it writes, or where the end of the process cut it off."""
+
+_WRITTEN: tuple[Outcome, ...] = ("answer", "maybe", "not found", "summary")
+
+
+def awaits_model(answer: Answer, context: RunContext) -> bool:
+    """Return whether a language model is to write beside this answer: neither rows of tables nor facts answer."""
+    if context.model is None or answer.computed is not None:
+        return False
+    is_partly_told = answer.outcome == "told" and not is_told(answer.question, answer.told)
+    return answer.outcome in _WRITTEN or is_partly_told
 
 
 class Steps:
@@ -96,12 +111,9 @@ class Steps:
             }
         return changed
 
-    def way(self, state: State, runtime: Runtime[RunContext]) -> Literal["reply", "retrieve", "summarise"]:
-        """Return the step that follows what was recognised; a summary is written where a language model is there."""
-        intent = intent_of(state)
-        if intent.kind == "summary" and runtime.context.model is not None:
-            return "summarise"
-        return "reply" if intent.is_direct else "retrieve"
+    def way(self, state: State) -> Literal["reply", "retrieve"]:
+        """Return the step that follows what was recognised."""
+        return "reply" if intent_of(state).is_direct else "retrieve"
 
     def reply(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Answer what needs no search, unless the user stopped it."""
@@ -113,6 +125,7 @@ class Steps:
             reply = self._direct.reply(intent_of(state), self._scope(state, context))
         context.lasted("total", context.started)
         answer = reply.answer(question_of(state), context.timings_ms["total"], tuple(context.degraded))
+        answer = _marked_unfinished(answer, context)
         return {
             "found": {"nodes": [], "pages": [], "recalled": []},
             "written": {**written_of("", "", context), "is_stopped": is_stopped},
@@ -136,12 +149,62 @@ class Steps:
         recalled = sorted({hit.doc_id for hit in found.hits}) if is_told else []
         return {"found": _plain_found(found, recalled)}
 
-    def mode(self, state: State) -> Literal["answer", "agent"]:
-        """Return the step that follows the search."""
+    def quote(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
+        """Quote the documents; an answer that a language model is to complete says so."""
+        context = runtime.context
+        self._retrieval.ensure(state, context)
+        assert context.search is not None
+        at = time.perf_counter()
+        is_stopped = context.model is None and context.stop()
+        if context.model is None and state["question"]["mode"] == "agent":
+            context.degraded.append(Degraded("agent mode", _("there is no language model")))
+        answer = Answer(question_of(state), "", False) if is_stopped else self._quoted(state, context)
+        context.lasted("quotes", at)
+        context.lasted("total", context.started)
+        answer = replace(
+            answer,
+            degraded=tuple(dict.fromkeys((*context.search.degraded, *context.degraded, *answer.degraded))),
+            timings_ms=(*context.search.timings_ms[:-1], *context.timings_ms.items()),
+        )
+        is_missing = not answer.found and answer.is_searched
+        answer = _marked_unfinished(answer, context)
+        return {
+            "answer": plain_answer(answer, closest(context.search.hits) if is_missing else ()),
+            "written": {**written_of("", "", context), "is_stopped": is_stopped},
+        }
+
+    def _quoted(self, state: State, context: RunContext) -> Answer:
+        """Return the quotes, or the remembered facts where these alone answer; what is missing is that of this step."""
+        question, intent = question_of(state), intent_of(state)
+        checked, outcome = self._quotes(state, context)
+        recalled = self._memories.facts_about(question, thread_id=context.thread_id)
+        facts = tuple(memory.text for memory in recalled.memories)
+        if told_alone(question, facts, outcome):
+            return replace(Reply.of_facts(facts).answer(question, 0.0), degraded=recalled.degraded)
+        needs = intent.needs if context.model is None else ""
+        lead = intent.lead if needs else intent.lead.removeprefix(intent.needs).strip()
+        checked, outcome = lacking(checked, outcome, lead)
+        checked = with_looks(checked, context.looks, self._catalog, self._catalog.epoch())
+        return Answer(
+            question=question,
+            answer=checked.answer,
+            found=bool(checked.sources),
+            sources=checked.sources,
+            degraded=(*recalled.degraded, *checked.degraded),
+            sentences=checked.sentences,
+            outcome=outcome,
+            told=facts,
+            needs=needs,
+        )
+
+    def writer(self, state: State) -> Literal["answer", "agent", "summarise"]:
+        """Return the step in which a language model writes."""
+        if intent_of(state).kind == "summary":
+            return "summarise"
         return "agent" if state["question"]["mode"] == "agent" else "answer"
 
     def answer(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        """Stream the model's text; without a model, or where it fails at once, the text is empty."""
+        """Stream the model's text; where it is stopped or fails at once, the text is empty."""
         context = runtime.context
         model = context.model
         if model is None or context.stop():
@@ -189,38 +252,21 @@ class Steps:
         )
 
     def verify(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        """Find the places that support each sentence; quote the documents where nothing was written."""
+        """Find the places that support each sentence that the model wrote; there is no answer where it wrote none."""
         context = runtime.context
-        context.report("checking")
-        self._retrieval.ensure(state, context)
         written = state["written"]
         assert written is not None
+        if written["failure"] or not written["text"].strip():
+            return {"answer": None, "written": {**written, "text": ""}}
+        context.report("checking")
+        self._retrieval.ensure(state, context)
         assert context.search is not None
-        if written["failure"]:
-            context.degraded.append(Degraded("language model", written["failure"][0]))
         at = time.perf_counter()
-        outcome: Outcome = "answer"
-        told: tuple[str, ...] = ()
-        needs = ""
-        is_written = bool(written["text"].strip()) and not written["failure"]
-        if is_written:
-            images = seen(self._catalog, written.get("images", []))
-            epoch = self._catalog.epoch()
-            checked = self._verifier.verify(written["text"], context.passages, images=images, epoch=epoch)
-            context.lasted("verify", at)
-        elif written["is_stopped"]:
-            checked = Verified("", (), ())
-        else:
-            checked, outcome = self._quotes(state, context)
-            intent = intent_of(state)
-            needs = intent.needs
-            checked, outcome = lacking(checked, outcome, intent.lead)
-            recalled = self._memories.facts_about(question_of(state), thread_id=context.thread_id)
-            told = tuple(memory.text for memory in recalled.memories)
-            context.degraded += recalled.degraded
-            context.lasted("quotes", at)
-        if not written["is_stopped"]:
-            checked = with_looks(checked, context.looks, self._catalog, self._catalog.epoch())
+        images, epoch = seen(self._catalog, written.get("images", [])), self._catalog.epoch()
+        checked = self._verifier.verify(written["text"], context.passages, images=images, epoch=epoch)
+        context.lasted("verify", at)
+        checked = with_looks(checked, context.looks, self._catalog, epoch)
+        context.timings_ms.pop("total", None)
         context.lasted("total", context.started)
         answer = Answer(
             question=question_of(state),
@@ -230,16 +276,10 @@ class Steps:
             degraded=tuple(dict.fromkeys((*context.search.degraded, *context.degraded, *checked.degraded))),
             timings_ms=(*context.search.timings_ms[:-1], *context.timings_ms.items()),
             sentences=checked.sentences,
-            model=written["model"] if is_written else "",
-            model_place=context.model.info.place if is_written and context.model is not None else "",
-            outcome=outcome,
-            told=told,
-            needs=needs,
+            model=written["model"],
+            model_place=context.model.info.place if context.model is not None else "",
         )
-        return {
-            "answer": plain_answer(answer, () if answer.found else closest(context.search.hits)),
-            "written": {**written, "text": ""},  # the text is in the answer
-        }
+        return {"answer": plain_answer(answer), "written": {**written, "text": ""}}  # the text is in the answer
 
     def remember(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Store what the next turn may refer to, and propose what the user may want remembered."""
@@ -285,6 +325,12 @@ class Steps:
         return quoted(
             extract.sources, extract.outcome, extract.lead, earlier=extract.earlier, leading=extract.leading
         ), extract.outcome
+
+
+def _marked_unfinished(answer: Answer, context: RunContext) -> Answer:
+    if not awaits_model(answer, context):
+        return answer
+    return replace(answer, degraded=(*answer.degraded, Degraded("language model", _(UNFINISHED))))
 
 
 def _plain_found(found: SearchResult, recalled: list[str]) -> Found:

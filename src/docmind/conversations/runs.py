@@ -15,6 +15,7 @@ from docmind.runtime import log_mistake
 from docmind.wording import _
 
 Work = Callable[["LiveRun"], Turn]
+Finish = Callable[[], Turn]
 Watch = Callable[[RunProgress], None]
 _KEPT = 200  # finished runs whose progress can still be read
 
@@ -31,6 +32,7 @@ class LiveRun:
         self._chars = 0
         self._stopped, self._over = threading.Event(), threading.Event()
         self._pieces: list[str] = []
+        self._finish: Finish | None = None
         self._started = time.perf_counter()
         self._watch = watch
         self._progress = RunProgress(
@@ -92,6 +94,19 @@ class LiveRun:
         if self._watch is not None:
             self._watch(self.progress())
 
+    def stand(self, turn: Turn, finish: Finish) -> None:
+        """Set the turn as it stands by its quotes; `finish` has a language model write beside them and returns it."""
+        with self._lock:
+            self._finish = finish
+            self._progress = replace(self._progress, turn=turn, stage="waiting")
+            self._news.notify_all()
+        if self._watch is not None:
+            self._watch(self.progress())
+
+    def finish(self) -> Turn | None:
+        """Have the language model write, and return the turn; None where nothing is left to do."""
+        return self._finish() if self._finish is not None else None
+
     def by(self, model: str) -> None:
         """Set the name of the model that writes."""
         with self._lock:
@@ -113,7 +128,8 @@ class LiveRun:
 
         def is_further() -> bool:
             now = self._progress
-            told, known = (now.state, now.stage, now.pages), (since.state, since.stage, since.pages)
+            told = (now.state, now.stage, now.pages, now.turn is None)
+            known = (since.state, since.stage, since.pages, since.turn is None)
             return now.is_over or told != known or self._chars != len(since.text) or now.parts_done != since.parts_done
 
         with self._news:
@@ -137,19 +153,26 @@ class LiveRun:
 class Runs:
     """All runs of this process. Thread-safe.
 
-    Turns of a conversation run one after another: the conversation's lock is held for the whole of a run.
+    Turns of a conversation run one after another: its lock is held until a turn stands by its quotes. What a language
+    model writes beside them is written without this lock, so that the next question has its quotes meanwhile, and one
+    answer of a conversation at a time.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runs: dict[str, LiveRun] = {}
         self._turns: dict[str, threading.RLock] = {}
+        self._writing: dict[str, threading.Lock] = {}
         self._is_closed = False
 
     def alone(self, thread_id: str) -> threading.RLock:
         """Return the lock of one conversation."""
         with self._lock:
             return self._turns.setdefault(thread_id, threading.RLock())
+
+    def _writes(self, thread_id: str) -> threading.Lock:
+        with self._lock:
+            return self._writing.setdefault(thread_id, threading.Lock())
 
     def start(self, run: LiveRun, work: Work) -> str:
         """Run `work` in its own thread and return the run's id."""
@@ -172,11 +195,15 @@ class Runs:
             )
         return run
 
-    def live(self, thread_id: str) -> LiveRun | None:
-        """Return the oldest unfinished run of a conversation: it writes, or will write next."""
+    def all_live(self, thread_id: str) -> list[LiveRun]:
+        """Return the unfinished runs of a conversation, the oldest first: it writes, or will write next."""
         with self._lock:
             runs = [run for run in self._runs.values() if run.thread_id == thread_id]
-        return next((run for run in runs if not run.progress().is_over), None)
+        return [run for run in runs if not run.progress().is_over]
+
+    def live(self, thread_id: str) -> LiveRun | None:
+        """Return the oldest unfinished run of a conversation."""
+        return next(iter(self.all_live(thread_id)), None)
 
     @property
     def is_busy(self) -> bool:
@@ -216,6 +243,8 @@ class Runs:
         try:
             with self.alone(run.thread_id):
                 turn = work(run)
+            with self._writes(run.thread_id):
+                turn = run.finish() or turn
         except DocMindError as error:
             run.end("failed", message=str(error), hint=error.hint)
             raise

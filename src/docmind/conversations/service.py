@@ -217,8 +217,7 @@ class Conversations:
         thread = self._sessions.get(thread_id)
         self._database.check_room()
         runs = self._started().runs
-        live = runs.live(thread_id)
-        if live is not None:
+        for live in runs.all_live(thread_id):
             live.stop()
         with runs.alone(thread_id):
             with self._database.transaction():
@@ -362,14 +361,23 @@ class Conversations:
         run = runner.runs.live(thread_id) if runner is not None else None
         return run.progress() if run is not None else None
 
+    def all_live(self, thread_id: str) -> tuple[RunProgress, ...]:
+        """Return the progress of a thread's unfinished questions, the oldest first.
+
+        Those with a `turn` have their quotes: a language model writes, or will write next.
+        """
+        runner = self._runner
+        return tuple(run.progress() for run in runner.runs.all_live(thread_id)) if runner is not None else ()
+
     def stop(self, run_id: str) -> None:
-        """Stop writing; what was written so far is kept and checked. Raises `NotFoundError`."""
+        """Stop the language model; the quotes and what was written so far are kept. Raises `NotFoundError`."""
         self._started().runs.get(run_id).stop()
 
     def wait(self, run_id: str, timeout_s: float, *, since: RunProgress | None = None) -> RunProgress:
         """Return the progress after the run is over or `timeout_s` seconds have passed.
 
-        With `since`, also once it has more text, other pages or another stage than this earlier progress of the run.
+        With `since`, also once it has more text, other pages, quotes or another stage than this earlier progress of
+        the run.
         Raises `NotFoundError`.
         """
         run = self._started().runs.get(run_id)

@@ -206,6 +206,7 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "degraded": [asdict(part) for part in answer.degraded],
         "timings_ms": dict(answer.timings_ms),
         "nearest": [_listed(asdict(hit)) for hit in nearest],
+        **({"other": plain_answer(answer.other)} if answer.other is not None else {}),
     }
 
 
@@ -219,6 +220,7 @@ def _kept(source: Source) -> dict[str, Any]:
 
 def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, checkpoint_id: str | None) -> Answer:
     """Restore an answer from `plain_answer`; one that was stored without an outcome was found or not found."""
+    other = plain.get("other")
     return Answer(
         question=question,
         answer=plain["answer"],
@@ -236,6 +238,7 @@ def answer_of(plain: Mapping[str, Any], question: str, thread_id: str | None, ch
         needs=plain.get("needs", ""),
         computed=_computed_of(plain.get("computed")),
         listing=_listing_of(plain.get("listing")),
+        other=answer_of(other, question, thread_id, checkpoint_id) if other else None,
     )
 
 

@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 
 from docmind.answers import Passage, Verified, Verifier
 from docmind.config import Settings
-from docmind.conversations.direct import DirectAnswers, Reply, Scope
+from docmind.conversations.direct import Reply
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.parts import Part, most_parts, parts_of, spread
 from docmind.conversations.pictures import PageImages, blind, seen
@@ -71,17 +71,13 @@ class Summaries:
         catalog: Catalog,
         images: PageImages,
         guidance: Guidance,
-        direct: DirectAnswers,
         verifier: Verifier,
     ) -> None:
         self._settings, self._catalog, self._images = settings, catalog, images
-        self._guidance, self._direct, self._verifier = guidance, direct, verifier
+        self._guidance, self._verifier = guidance, verifier
 
     def summarise(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        """Write and verify the summary; keep what is there where it is stopped or fails.
-
-        Where nothing was written, the central sentences take its place, unless the user stopped it.
-        """
+        """Write and verify the summary; keep what is there where it is stopped or fails."""
         context = runtime.context
         model = context.model
         assert model is not None
@@ -95,29 +91,22 @@ class Summaries:
         text = one.written(documents)
         context.lasted("write", at)
         name = model.info.name if text else ""
+        changed: dict[str, Any] = {
+            "found": {"nodes": [], "pages": [hit.page_id for hit in first], "recalled": []},
+            "written": {**written_of(text, name, context, one.failure), "text": ""},  # the text is in the answer
+        }
+        if not text:
+            return {**changed, "answer": None}
         if one.failure:
             context.degraded.append(Degraded("language model", one.failure[0]))
-        if text:
-            context.report("checking")
-            reply = Reply(self._verified(text, one.read, context), "summary")
-        elif context.stop():
-            reply = Reply(Verified("", (), ()), "not found")
-        else:
-            reply = self._direct.reply(intent_of(state), Scope())
+        context.report("checking")
+        reply = Reply(self._verified(text, one.read, context), "summary")
+        context.timings_ms.pop("total", None)
         context.lasted("total", context.started)
         told = (*context.degraded, *self._catalog.damage())
         answer = reply.answer(question, context.timings_ms["total"], told)
-        answer = replace(
-            answer,
-            timings_ms=tuple(context.timings_ms.items()),
-            model=name,
-            model_place=model.info.place if text else "",
-        )
-        return {
-            "found": {"nodes": [], "pages": [hit.page_id for hit in first], "recalled": []},
-            "written": {**written_of(text, name, context, one.failure), "text": ""},  # the text is in the answer
-            "answer": plain_answer(answer),
-        }
+        answer = replace(answer, timings_ms=tuple(context.timings_ms.items()), model=name, model_place=model.info.place)
+        return {**changed, "answer": plain_answer(answer)}
 
     def _documents(self, doc_ids: Sequence[str]) -> list[tuple[str, list[PageRecord]]]:
         """Return names and pages, without what was deleted since the question was understood."""

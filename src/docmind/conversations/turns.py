@@ -1,7 +1,7 @@
 """Turns of conversations with LangGraph: a question is one checkpoint, its answer the next.
 
-The graph of a turn: contextualise, recognise, then reply, or summarise, or retrieve, answer (or agent) and verify; then
-remember.
+The graph of a turn: contextualise, recognise, then reply, or retrieve and quote; then remember. With that the turn
+stands. What a language model writes beside the quotes (`writing`) replaces channels of the stored answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from docmind.conversations.completions import Completions
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.history import History
 from docmind.conversations.instructions import Instructions
-from docmind.conversations.nodes import Steps
+from docmind.conversations.nodes import Steps, awaits_model
 from docmind.conversations.pictures import PageImages
 from docmind.conversations.retrieval import Retrieval
 from docmind.conversations.run_context import RunContext
@@ -33,6 +33,7 @@ from docmind.conversations.runs import LiveRun, Runs, Watch
 from docmind.conversations.sessions import Sessions
 from docmind.conversations.state import NO_DOCUMENTS, Question, State, new_question, new_turn
 from docmind.conversations.summaries import Summaries
+from docmind.conversations.writing import Writing
 from docmind.llm import LanguageModels
 from docmind.reading import PagePictures
 from docmind.records.conversations import Mode, Thread, Turn
@@ -47,32 +48,24 @@ LAST = "remember"
 """The node in whose name a branch is written: nothing runs next."""
 
 
-def graph_of(
-    steps: Steps, loop: Loop, summaries: Summaries, checkpointer: BaseCheckpointSaver[Any] | None = None
-) -> Any:
+def graph_of(steps: Steps, checkpointer: BaseCheckpointSaver[Any] | None = None) -> Any:
     """Compile the graph; without a checkpointer nothing of a run is stored."""
     builder = StateGraph(State, context_schema=RunContext)
     for name, step in (
         ("contextualise", steps.contextualise),
         ("recognise", steps.recognise),
         ("reply", steps.reply),
-        ("summarise", summaries.summarise),
         ("retrieve", steps.retrieve),
-        ("answer", steps.answer),
-        ("agent", loop.agent),
-        ("tools", loop.tools),
-        ("verify", steps.verify),
+        ("quote", steps.quote),
         ("remember", steps.remember),
     ):
         builder.add_node(name, step)
     builder.add_edge(START, "contextualise")
     builder.add_edge("contextualise", "recognise")
-    builder.add_conditional_edges("recognise", steps.way, ["reply", "retrieve", "summarise"])
+    builder.add_conditional_edges("recognise", steps.way, ["reply", "retrieve"])
     builder.add_edge("reply", LAST)
-    builder.add_edge("summarise", LAST)
-    builder.add_conditional_edges("retrieve", steps.mode, ["answer", "agent"])
-    builder.add_edge("answer", "verify")
-    builder.add_edge("verify", LAST)
+    builder.add_edge("retrieve", "quote")
+    builder.add_edge("quote", LAST)
     builder.add_edge(LAST, END)
     return builder.compile(checkpointer=checkpointer)
 
@@ -118,12 +111,11 @@ class TurnRunner:
         )
         tools = Tools(settings.web, catalog=catalog, retrieval=retrieval, memories=memories)
         loop = Loop(settings, steps=steps, tools=tools, images=images)
-        summaries = Summaries(
-            settings, catalog=catalog, images=images, guidance=guidance, direct=direct, verifier=answerer.verifier
+        summaries = Summaries(settings, catalog=catalog, images=images, guidance=guidance, verifier=answerer.verifier)
+        self._graph, self._unkept = graph_of(steps, self.checkpoints), graph_of(steps)
+        self._writing = Writing(
+            catalog=catalog, steps=steps, loop=loop, summaries=summaries, most_steps=2 * settings.agent.max_steps + 20
         )
-        self._graph = graph_of(steps, loop, summaries, self.checkpoints)
-        self._unkept = graph_of(steps, loop, summaries)
-        self._limit = 2 * settings.agent.max_steps + 20
         self.completions = Completions(
             catalog=catalog,
             retrieval=retrieval,
@@ -140,7 +132,7 @@ class TurnRunner:
         return LiveRun(thread_id, query.question.strip(), watch), new_question(query, self._mode)
 
     def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:
-        """Store a question where its thread stands, or at a given checkpoint, and answer it."""
+        """Store a question where its thread stands, or at a given checkpoint, and answer it by quotes."""
         thread = self._sessions.get_open(run.thread_id)  # it may have been deleted while the run waited
         asked_id = self._ask(run.thread_id, checkpoint_id or thread.checkpoint_id, question)
         self._sessions.touch(run.thread_id, asked_id, _now_ms())
@@ -180,18 +172,45 @@ class TurnRunner:
         )
 
     def _answer(self, run: LiveRun, asked_id: str) -> Turn:
-        """Answer the question of a checkpoint. Raises what the steps raise; the question stays."""
+        """Answer the question of a checkpoint. Raises what the steps raise; the question stays.
+
+        Where a language model is to write beside the quotes, `run.finish` has it do so.
+        """
         context = self._context(run, self._before(run.thread_id, asked_id))
-        config = {**_config(run.thread_id, asked_id), "recursion_limit": self._limit}
+        config = _config(run.thread_id, asked_id)
         with tracing_context(enabled=False):  # whatever the environment says: nothing of a turn is sent anywhere
             self._graph.invoke(None, config, context=context, durability="exit")
         answer_id = self.checkpoints.child_of(run.thread_id, asked_id)  # the thread is locked for this run
         assert answer_id is not None
         self._sessions.touch(run.thread_id, answer_id, _now_ms())
         self._database.settle()
-        turn = History(run.thread_id, self.checkpoints.chain(run.thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+        turn = self._turn_at(run.thread_id, answer_id)
+        if _is_to_write(turn, context):
+            run.stand(turn, lambda: self._finish(run, answer_id, context))
+            return turn
+        return self._to_complete(turn, context)
+
+    def _finish(self, run: LiveRun, answer_id: str, context: RunContext) -> Turn:
+        """Have the language model write, and store its answer with the quotes."""
+        (saved,) = self.checkpoints.chain(run.thread_id, answer_id, 1)
+        with tracing_context(enabled=False):
+            written = self._writing.write(saved.values, context)
+        with self.runs.alone(run.thread_id):  # nothing is erased from the turn between reading and storing it
+            thread = self._sessions.get(run.thread_id)
+            (saved,) = self.checkpoints.chain(run.thread_id, answer_id, 1)
+            joined = self._writing.joined(saved.values, written, context)
+            self.checkpoints.complete(run.thread_id, answer_id, joined)
+            self._sessions.touch(run.thread_id, thread.checkpoint_id, max(_now_ms(), thread.updated_at_ms + 1))
+            self._database.settle()
+        return self._to_complete(self._turn_at(run.thread_id, answer_id), context)
+
+    def _turn_at(self, thread_id: str, answer_id: str) -> Turn:
+        return History(thread_id, self.checkpoints.chain(thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+
+    def _to_complete(self, turn: Turn, context: RunContext) -> Turn:
+        """Return a turn, which is completed where a model was starting."""
         if turn.is_incomplete:
-            self.completions.begin(run.thread_id, answer_id, context.quoted)
+            self.completions.begin(context.thread_id or "", turn.checkpoint_id, context.quoted)
         return turn
 
     def complete(self, thread_id: str, checkpoint_id: str) -> bool:
@@ -207,9 +226,16 @@ class TurnRunner:
         """Answer a question outside of any conversation: nothing is stored."""
         context = self._context(run, ())
         with tracing_context(enabled=False):
-            values = self._unkept.invoke(new_turn(question), {"recursion_limit": self._limit}, context=context)
-        saved = Saved("", None, values, {"source": "loop"})
-        return History(None, [saved]).turn(saved)
+            values = self._unkept.invoke(new_turn(question), context=context)
+        turn = _unkept_turn(values)
+        if _is_to_write(turn, context):
+            run.stand(turn, lambda: self._finish_unkept(values, context))
+        return turn
+
+    def _finish_unkept(self, values: dict[str, Any], context: RunContext) -> Turn:
+        with tracing_context(enabled=False):
+            written = self._writing.write(values, context)
+        return _unkept_turn({**values, **self._writing.joined(values, written, context)})
 
     def branch(self, thread_id: str, checkpoint_id: str) -> str:
         """Create a sibling of what follows this checkpoint; return its id.
@@ -259,6 +285,15 @@ class TurnRunner:
 def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
     place = {"thread_id": thread_id, "checkpoint_ns": ""}
     return {"configurable": {**place, "checkpoint_id": checkpoint_id} if checkpoint_id else place}
+
+
+def _is_to_write(turn: Turn, context: RunContext) -> bool:
+    return turn.answer is not None and awaits_model(turn.answer, context)
+
+
+def _unkept_turn(values: dict[str, Any]) -> Turn:
+    saved = Saved("", None, values, {"source": "loop"})
+    return History(None, [saved]).turn(saved)
 
 
 def _quoted(before: Sequence[Turn]) -> frozenset[str]:

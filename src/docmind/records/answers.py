@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from docmind.records.documents import Box
@@ -31,18 +32,25 @@ BINNED = N_("its document is in the bin")
 ERASED_TEXT = "(erased)"
 """What stands in a stored answer in place of a sentence of a document that was erased."""
 
+NOT_THERE = N_("The model's answer isn't in your documents.")
+"""The words where what a model wrote does not lead, because no page supports any sentence of it."""
+
+STOPPED = N_("You stopped the model. These are the quotes.")
+"""The words where a model was stopped before it wrote anything that leads."""
+
 NOTED = N_("I will remember this.")
 """The answer to a request to remember something."""
 
 TOLD = N_("You told me")
 """The words before a fact that the user had remembered, wherever an answer shows one."""
 
-Outcome = Literal["answer", "maybe", "not found", "noted", "greeting", "documents", "summary", "list"]
-"""Whether the first quote answers the question, passages may answer it, or no page says it; or what else was asked for:
-a fact was stored, a greeting returned, documents listed or summarized, a complete list made."""
+Outcome = Literal["answer", "maybe", "not found", "told", "noted", "greeting", "documents", "summary", "list"]
+"""Whether the first quote answers the question, passages may answer it, no page says it, or remembered facts answer it
+alone; or what else was asked for: a fact was stored, a greeting returned, documents listed or summarized, a complete
+list made."""
 
 _SEARCHED: tuple[Outcome, ...] = ("answer", "maybe", "not found")
-_WITHOUT_SOURCES: tuple[Outcome, ...] = ("noted", "greeting")
+_WITHOUT_SOURCES: tuple[Outcome, ...] = ("told", "noted", "greeting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +136,8 @@ class Answer:
     """`answer` holds `[n]` markers that name `sources`; where `found` is False there are none.
 
     `outcome` tells how sure quotes are, or what else was asked for. Words alone decide it: "not found" may have sources
-    that are pages found by their look. "noted" is a request to remember the facts in
-    `told`, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
+    that are pages found by their look. "told" is an answer by the facts in `told` alone, "noted" a request to remember
+    them, "documents" a list of documents with a source each, "summary" central sentences of some, each with its
     source; both may be empty, and so may "list", a complete list. Where `found` is False it is one of these, "greeting"
     or "not found". With any other outcome, `told` are facts remembered earlier that bear on the question; a model reads
     them with the question, so there are none where one wrote the answer.
@@ -138,6 +146,9 @@ class Answer:
 
     `computed` tells how the answer was computed, where a query over tables gives it. `listing` counts the items of a
     complete list, of which the first are `sources`.
+
+    `other` is the answer that does not lead, where there are two: the quotes, where a model's answer leads, or what a
+    model wrote, where no page supports any sentence of it. It numbers its own sources from 1, and has no `other`.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
@@ -160,6 +171,7 @@ class Answer:
     needs: str = ""
     computed: Computed | None = None
     listing: Listing | None = None
+    other: Answer | None = None
 
     def __post_init__(self) -> None:
         is_quoting = any(source.kind == "quote" for source in self.sources)
@@ -179,9 +191,24 @@ class Answer:
         return self.outcome == "not found" and not self.found
 
     @property
+    def doc_ids(self) -> set[str]:
+        """The documents of its sources, and of those of `other`."""
+        return {source.doc_id for source in self.sources} | (self.other.doc_ids if self.other else set())
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether a page bears out any sentence, by its text or its image."""
+        return any(sentence.sources for sentence in self.sentences)
+
+    @property
     def has_topic(self) -> bool:
         """Whether a later question may lean on this one."""
         return self.outcome not in ("noted", "greeting")
+
+    def with_source_places(self, gone: Mapping[str, Gone]) -> Answer:
+        """Return the answer with `gone` in its sources, by the ids of documents, and in those of `other`."""
+        sources = tuple(replace(one, gone=gone.get(one.doc_id, one.gone)) for one in self.sources)
+        return replace(self, sources=sources, other=self.other and self.other.with_source_places(gone))
 
     @property
     def further(self) -> tuple[Source, ...]:
@@ -196,3 +223,8 @@ class Answer:
         """The model without its protocol, and where it ran: `parrot-7b on this machine`; empty for quotes."""
         name = self.model.partition("/")[2] or self.model
         return f"{name} on {self.model_place}" if name and self.model_place else name
+
+
+def led(quotes: Answer, written: Answer) -> Answer:
+    """Return two answers to one question as one: what a model wrote leads where a page supports any sentence of it."""
+    return replace(written, other=quotes) if written.is_supported else replace(quotes, other=written)

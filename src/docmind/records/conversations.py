@@ -134,8 +134,9 @@ class Comparison:
 class RunProgress:
     """A snapshot of a question that is being answered.
 
-    `pages` are those that were found first, `text` is what was written so far. While parts of documents are summarised,
-    `parts_done` of `parts_total` are; both are 0 for any other question.
+    `pages` are those that were found first, `text` is what was written so far. `turn` is the turn as it stands: by its
+    quotes, as soon as they are there and while a language model writes, then as it is stored. While parts of documents
+    are summarised, `parts_done` of `parts_total` are; both are 0 for any other question.
     """
 
     run_id: str

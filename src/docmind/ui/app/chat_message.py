@@ -28,18 +28,19 @@ _BRACKET = "\ufdd0"  # stands for a bracket of a document: it begins no marker
 _UNSUPPORTED, _UNSUPPORTED_AGAIN = N_("not found in your documents"), N_("not found")
 
 
-def answer_markdown(answer: Answer) -> str:
+def answer_markdown(answer: Answer, *, is_other: bool = False) -> str:
     """Render the answer with source badges after each sentence; unsupported claims are marked.
 
     So are claims that rest on the image of a page, whose sources have another colour.
 
     Quotes (an answer that no model wrote) are shown as plain text around their `[n]` markers.
 
-    The badge of a source links to its page, where the answer belongs to a conversation.
+    The badge of a source links to its page, where the answer belongs to a conversation. `is_other` says that the answer
+    is the one that does not lead.
     """
+    links = _links(answer, is_other=is_other)
     if not answer.model:
-        return _quotes_markdown(answer)
-    links = _links(answer)
+        return _quotes_markdown(answer, links)
     numbers = {source.n for source in answer.sources}
     told: list[int] = []
 
@@ -70,16 +71,16 @@ def quote_markdown(source: Source, cited: Cited | None = None) -> str:
     return _quote_lines(f"“{source.quote}”", {}) + _number(source.n, link=source_link(source, cited) if cited else "")
 
 
-def _links(answer: Answer) -> dict[int, str]:
+def _links(answer: Answer, *, is_other: bool) -> dict[int, str]:
     """Return the link of each source by its number; empty links outside of a conversation."""
     return {
-        source.n: source_link(source, cited) if (cited := cited_in(answer, source.n)) else ""
+        source.n: source_link(source, cited) if (cited := cited_in(answer, source.n, is_other=is_other)) else ""
         for source in answer.sources
     }
 
 
-def _quotes_markdown(answer: Answer) -> str:
-    numbers = {f"[{n}]": _number(n, link=link) for n, link in _links(answer).items()}
+def _quotes_markdown(answer: Answer, links: Mapping[int, str]) -> str:
+    numbers = {f"[{n}]": _number(n, link=link) for n, link in links.items()}
     paragraphs = _held(answer).split("\n\n")
     if answer.outcome not in ("documents", "summary", "list"):
         return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in paragraphs)

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class Cited(NamedTuple):
-    """A turn of a conversation, and the number of one of its sources; 0 is none of them."""
+    """A turn of a conversation, and the number of one of its sources as `cited_in` makes it; 0 is none of them."""
 
     thread_id: str
     checkpoint_id: str
@@ -41,11 +41,24 @@ def reader_link(doc_id: str, page_no: int, *, cited: Cited | None = None, quad: 
     return link
 
 
-def cited_in(answer: Answer, n: int = 0) -> Cited | None:
-    """Return the place of source `n` of an answer; None for an answer outside of a conversation."""
+_OTHERS = 1_000  # added to the numbers of the sources of the answer that does not lead
+
+
+def cited_in(answer: Answer, n: int = 0, *, is_other: bool = False) -> Cited | None:
+    """Return the place of source `n` of an answer; None for an answer outside of a conversation.
+
+    With 0 it is the number to which those of sources are added. `is_other` says that the answer is the one that does
+    not lead.
+    """
     if not answer.thread_id or not answer.checkpoint_id:
         return None
-    return Cited(answer.thread_id, answer.checkpoint_id, n)
+    return Cited(answer.thread_id, answer.checkpoint_id, n + (_OTHERS if is_other else 0))
+
+
+def source_at(answer: Answer, n: int) -> Source | None:
+    """Return the source of this number in a link: of the answer, or of the other one beside it."""
+    among = answer.other if n > _OTHERS else answer
+    return next((one for one in among.sources if one.n == n % _OTHERS), None) if among is not None else None
 
 
 def _checked(name: str) -> str:

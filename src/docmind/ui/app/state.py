@@ -52,6 +52,7 @@ MODEL_TROUBLE = "model_trouble"  # tuple[str, DocMindError]: a model, and why th
 MODEL_CHANGED = "model_changed"  # bool: an action on a model waits for the page to be redrawn
 EMBEDDING = "embedding"  # tuple[str, ...]: doc_ids whose embedding is being asked about; () for all
 FOLLOWED = "followed"  # set[str]: embedding jobs that this tab saw running, until their end is acknowledged
+WRITTEN = "written"  # str: the checkpoint of the turn that a language model wrote last, while this tab looked on
 FOUND = "found"  # tuple: a question as it was asked, and the pages that all kinds of search found for it
 
 THREAD = "thread"  # str | None: the thread_id of the open conversation; read with `thread_id`, set with `open_thread`

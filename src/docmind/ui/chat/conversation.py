@@ -239,27 +239,34 @@ _OPEN = 2  # the last of them: their sources are open
 
 def draw_conversation(docmind: DocMind, thread_id: str, documents: Sequence[DocumentInfo]) -> bool:
     """Draw the conversation or the viewed point; return whether a question can be asked."""
-    run = docmind.conversations.live(thread_id)
-    view = _opened(docmind, thread_id)
-    if run is not None and docmind.conversations.run(run.run_id).is_over:  # it has ended since
-        run, view = docmind.conversations.live(thread_id), _opened(docmind, thread_id)
+    runs, view = docmind.conversations.all_live(thread_id), _opened(docmind, thread_id)
+    if _further(docmind, runs):
+        runs, view = docmind.conversations.all_live(thread_id), _opened(docmind, thread_id)
     _draw_heading(view)
     main, side = side_panel.split()
     with main:
         is_past = history.banner(docmind, view)
         names = {info.doc_id: info.document for info in documents}
         names |= _collections(docmind) | snapshot_names(docmind)
-        shown = _draw_turns(docmind, view, run, names, is_past=is_past)
+        shown = _draw_turns(docmind, view, runs, names, is_past=is_past)
     side_panel.draw(docmind, side, view)
-    draw_view(thread_id, shown, run)
+    draw_view(thread_id, shown, runs[-1] if runs else None)
     return not is_past
 
 
+def _further(docmind: DocMind, runs: Sequence[RunProgress]) -> bool:
+    """Return whether one of these runs has ended since, or has its quotes now."""
+    now = [docmind.conversations.run(one.run_id) for one in runs]
+    return any(one.is_over or (one.turn is None) != (then.turn is None) for one, then in zip(now, runs, strict=True))
+
+
 def _draw_turns(
-    docmind: DocMind, view: ThreadView, run: RunProgress | None, names: dict[str, str], *, is_past: bool
+    docmind: DocMind, view: ThreadView, runs: Sequence[RunProgress], names: dict[str, str], *, is_past: bool
 ) -> int:
     """Draw the turns and the running question; return the number of the last one, from 1, and 0 without any."""
     turns = list(view.turns)
+    run = next((one for one in runs if one.turn is None), None)
+    writing = {one.turn.checkpoint_id: one for one in runs if one.turn is not None}
     if run is not None and turns and turns[-1].state == "unanswered" and turns[-1].question == run.question:
         turns.pop()  # it is the one that is being answered
     if view.earlier:
@@ -282,14 +289,15 @@ def _draw_turns(
             view.earlier + index,
             is_last=index == last,
             is_open=index > last - _OPEN,
-            is_free=run is None and not is_past,
+            is_free=not runs and not is_past,
+            writing=writing.get(turn.checkpoint_id),
         )
         with _room(is_last=place.is_last and run is None):
             draw_turn(docmind, view, turn, place, names)
     if run is not None:
         with _room(is_last=True):
             draw_run(docmind, run, view.earlier + len(turns))
-    else:
+    elif not runs:
         watch(docmind, view.thread)
     return view.earlier + len(turns) + (run is not None)
 

@@ -1,4 +1,4 @@
-"""Asking, and the running question: its answer as it is written, and a button to stop it.
+"""Asking, the running question, and what a language model writes beside the quotes, with a button to stop it.
 
 A run continues independently of the page. A tab only polls it, a few times a second, in a fragment: the rest of the
 page is not redrawn until the run is over.
@@ -22,7 +22,6 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import asking, assistant, question, streaming_markdown
 from docmind.ui.app.format import duration
 from docmind.ui.chat import history, threads
-from docmind.ui.chat.sources import draw_nearest
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -130,16 +129,16 @@ def stop(docmind: DocMind, run_id: str) -> None:
 
 
 def draw_run(docmind: DocMind, run: RunProgress, number: int) -> None:
-    """Draw the running question in the place of its turn, and the pages that were found for it.
-
-    The pages are drawn once, outside of the part that is drawn several times a second.
-    """
-    has_pages = bool(run.pages and run.model)
+    """Draw the running question in the place of its turn, until its quotes are there."""
     st.session_state.pop(state.DRAWN, None)  # the whole page is being drawn: nothing is waited for
-    st.fragment(_follow, run_every=_POLL_S)(docmind, run.run_id, number, has_pages=has_pages)
-    if has_pages:
-        with st.container(key="found-pages"):
-            draw_nearest(docmind, run.pages, f"found-{run.run_id}")
+    st.fragment(_follow, run_every=_POLL_S)(docmind, run.run_id, number)
+
+
+def draw_writing(docmind: DocMind, run: RunProgress, key: str) -> None:
+    """Draw what a language model writes, above the quotes: a box of one height, so that these keep their place."""
+    st.session_state.pop(state.DRAWN, None)
+    with st.container(border=True, key=f"{key}-writing"):
+        st.fragment(_follow_writing, run_every=_POLL_S)(docmind, run.run_id, key)
 
 
 def watch(docmind: DocMind, thread: Thread) -> None:
@@ -158,21 +157,37 @@ def _begin(docmind: DocMind, begin: Callable[[], str]) -> bool:
     until = time.monotonic() + _PATIENCE_S
     while time.monotonic() < until:
         now = docmind.conversations.wait(started, _GLANCE_S)
-        if now.is_over or now.stage == "writing":
+        if now.is_over or now.turn is not None:
             break
     return True
 
 
-def _follow(docmind: DocMind, run_id: str, number: int, *, has_pages: bool) -> None:
-    """Draw the run; the whole page when pages were found for it, and once it is over."""
+def _follow(docmind: DocMind, run_id: str, number: int) -> None:
+    """Draw the run; the whole page once its quotes are there."""
     now = errors.attempt(lambda: _further(docmind, run_id))
     if isinstance(now, DocMindError):
         st.rerun()
     st.session_state[state.DRAWN] = now
     _draw(docmind, now, number)
     _draw_next(docmind, now, number + 1)
-    if now.is_over or has_pages != bool(now.pages and now.model):
+    if now.is_over or now.turn is not None:
         st.rerun()  # the whole page: the turn is drawn in this place now
+
+
+def _follow_writing(docmind: DocMind, run_id: str, key: str) -> None:
+    """Draw what is written; the whole page once it is over."""
+    now = errors.attempt(lambda: _further(docmind, run_id))
+    if isinstance(now, DocMindError):
+        st.rerun()
+    st.session_state[state.DRAWN] = now
+    with st.container(key=f"{key}-text"):
+        if now.text:
+            st.markdown(streaming_markdown(now.text))
+    _draw_running(docmind, now)
+    if now.is_over:
+        if now.turn is not None:
+            st.session_state[state.WRITTEN] = now.turn.checkpoint_id
+        st.rerun()
 
 
 def _further(docmind: DocMind, run_id: str) -> RunProgress:
@@ -188,19 +203,21 @@ def _draw(docmind: DocMind, now: RunProgress, number: int) -> None:
         with asking():
             question(now.question, f"turn-{number}")
         with assistant():
-            if now.text:
-                st.markdown(streaming_markdown(now.text))
-            with st.container(horizontal=True, vertical_alignment="center", gap="small", key="running"):
-                if not now.is_over:
-                    st.button(
-                        _("Stop"),
-                        key=f"stop-{now.run_id}",
-                        icon=":material/stop_circle:",
-                        shortcut="Escape",
-                        on_click=stop,
-                        args=(docmind, now.run_id),
-                    )
-                st.caption(_told(now), width="content")
+            _draw_running(docmind, now)
+
+
+def _draw_running(docmind: DocMind, now: RunProgress) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"running-{now.run_id}"):
+        if not now.is_over:
+            st.button(
+                _("Stop"),
+                key=f"stop-{now.run_id}",
+                icon=":material/stop_circle:",
+                shortcut="Escape",
+                on_click=stop,
+                args=(docmind, now.run_id),
+            )
+        st.caption(_told(now), width="content")
 
 
 def _draw_next(docmind: DocMind, now: RunProgress, number: int) -> None:

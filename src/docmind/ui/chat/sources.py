@@ -204,7 +204,7 @@ def _draw_each(docmind: DocMind, sources: Sequence[Source], key: str, question: 
 
 
 def _link(source: Source, cited: Cited | None) -> str:
-    return source_link(source, cited and cited._replace(n=source.n))
+    return source_link(source, cited and cited._replace(n=cited.n + source.n))
 
 
 def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:

@@ -15,9 +15,9 @@ import streamlit as st
 
 from docmind.answers import NOT_FOUND, SENTENCES
 from docmind.errors import DocMindError
-from docmind.records.answers import NOTED, TOLD, Answer, Computed, Source
+from docmind.records.answers import NOT_THERE, NOTED, STOPPED, TOLD, Answer, Computed, Source
 from docmind.records.conversations import RunProgress, Thread, ThreadView, Turn, WebResult
-from docmind.records.search import Filters, stage_name
+from docmind.records.search import Degraded, Filters, stage_name
 from docmind.records.values import LONGEST_QUESTION
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, state
@@ -146,15 +146,17 @@ _CUT_OFF = N_("This question was cut off before it was answered.")
 
 @dataclass(frozen=True, slots=True)
 class TurnPlace:
-    """The place of a turn: its number, whether its sources are open, and whether it has actions.
+    """The place of a turn: its number, whether its sources are open, whether it has actions, and who writes in it.
 
-    There are no actions while the page shows an earlier point, nor while an answer is being written.
+    There are no actions while the page shows an earlier point, nor while an answer is being written: `writing` is the
+    run whose language model writes beside the quotes of this turn.
     """
 
     number: int
     is_last: bool
     is_open: bool
     is_free: bool
+    writing: RunProgress | None = None
 
     @property
     def key(self) -> str:
@@ -167,9 +169,11 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, 
         draw_question(docmind, view.thread, turn, place.key, is_free=place.is_free)
         with assistant():
             answer = turn.answer
-            _draw_trouble(docmind, view, turn, place)
+            _draw_above(docmind, view, turn, place)
             if answer is not None:
                 _draw_answer(docmind, turn, answer, place)
+                if answer.model and answer.other is not None:
+                    _draw_folded_quotes(turn, answer.other, place)
             _draw_filters(docmind, view.thread, turn, place, names)
             draw_row(docmind, view, turn, place.key, _told(turn), is_free=place.is_free, is_last=place.is_last)
             is_going_on = turn.is_incomplete and place.is_last and _is_completed(docmind, view.thread, turn)
@@ -199,43 +203,107 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, 
                 draw_proposals(docmind, view.thread.thread_id, turn.memories)
 
 
+def _draw_above(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace) -> None:
+    """Draw what stands above an answer: what a language model writes, or why there is none of it.
+
+    Where this tab looked on, it keeps the height of the box in which the model wrote, so that the quotes do not move.
+    """
+    if place.writing is not None:
+        run.draw_writing(docmind, place.writing, place.key)
+        return
+    answer = turn.answer
+    is_kept = answer is not None and not answer.model and st.session_state.get(state.WRITTEN) == turn.checkpoint_id
+    with st.container(key=f"{place.key}-wrote") if is_kept else st.container():
+        _draw_trouble(docmind, view, turn, place)
+        if answer is None or answer.model:
+            return
+        if turn.state == "stopped" and answer.answer:
+            st.caption(f":material/stop_circle: {_(STOPPED)}")
+        if answer.other is not None:
+            _draw_unsupported(answer.other, place)
+
+
+def _draw_unsupported(written: Answer, place: TurnPlace) -> None:
+    """Draw what a model wrote of which no page supports a sentence, once it is asked for."""
+    key = f"{place.key}-unsupported"
+    is_shown = bool(st.session_state.get(f"{key}-shown"))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
+        st.caption(f":material/info: {_(NOT_THERE)}", width="content")
+        st.button(
+            _("Hide it") if is_shown else _("Show it"),
+            key=f"{key}-show",
+            type="tertiary",
+            on_click=_turn_over,
+            args=(key,),
+        )
+    if is_shown:
+        st.markdown(answer_markdown(written, is_other=True))
+
+
+def _turn_over(key: str) -> None:
+    st.session_state[f"{key}-shown"] = not st.session_state.get(f"{key}-shown")
+
+
+def _draw_folded_quotes(turn: Turn, quotes: Answer, place: TurnPlace) -> None:
+    """Draw the quotes below what a model wrote, behind a line that opens them."""
+    if not quotes.found and not quotes.told:
+        return
+    behind = st.expander(_("Quotes"), key=f"{place.key}-quotes", icon=":material/format_quote:", on_change="rerun")
+    if behind.open:
+        with behind:
+            _draw_said(turn, quotes, place, is_other=True)
+            draw_places(quotes.sources, f"{place.key}-quotes", cited_in(quotes, is_other=True))
+
+
 def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace) -> None:
-    quotes = [source for source in answer.sources if source.kind == "quote" and source.quote]
-    if answer.outcome == "noted":
-        _draw_noted(answer)
-        return
-    for fact in answer.told:
-        st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
     if answer.listing is not None:
+        _draw_told(answer)
         draw_listing(docmind, answer, answer.listing, turn.filters, f"{place.key}-list")
-    elif answer.computed is not None:
-        st.markdown(answer_markdown(answer))
-        _draw_computed(answer.computed, f"{place.key}-computed")
-    elif answer.outcome == "maybe" and quotes:
-        _draw_passages(answer, quotes, _(answer.answer.partition("\n\n")[0]))
-    elif answer.found or answer.model:
-        st.markdown(answer_markdown(answer))
-        shown = [source for source in quotes if source not in answer.further]
-        if not answer.model and len(shown) == 1:
-            st.caption(_place(shown[0]))
-    elif answer.outcome != "not found":
-        st.markdown(answer_markdown(answer))
-    elif answer.told:  # what the user told answers it
-        return
-    elif turn.state != "stopped":
-        said = answer.answer if answer.answer in SENTENCES else NOT_FOUND
-        st.markdown(f"**{_(said)}**")
-        if answer.needs:
-            st.markdown(escape(answer.needs))
+    else:
+        _draw_said(turn, answer, place)
     if answer.needs:
         st.page_link("settings.py", label=_("Set up a language model"), icon=":material/tune:")
-    if answer.found or turn.state == "stopped" or not answer.is_searched:
+    if answer.found or turn.state == "stopped" or not answer.is_searched or (answer.told and not answer.model):
         return
     if turn.nearest and place.is_open:
         behind = st.expander(_("Closest pages"), key=f"{place.key}-closest", on_change="rerun")
         if behind.open:  # pages are drawn only when the expander is open
             with behind:
                 draw_nearest(docmind, turn.nearest, f"{place.key}-near", cited_in(answer))
+
+
+def _draw_told(answer: Answer) -> None:
+    """Draw the facts that bear on an answer and that the user had remembered."""
+    for fact in answer.told:
+        st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
+
+
+def _draw_said(turn: Turn, answer: Answer, place: TurnPlace, *, is_other: bool = False) -> None:
+    """Draw what an answer says; `is_other` says that it is the one that does not lead."""
+    quotes = [source for source in answer.sources if source.kind == "quote" and source.quote]
+    if answer.outcome == "noted":
+        _draw_noted(answer)
+        return
+    _draw_told(answer)
+    if answer.outcome == "told":
+        return
+    if answer.computed is not None:
+        st.markdown(answer_markdown(answer))
+        _draw_computed(answer.computed, f"{place.key}-computed")
+    elif answer.outcome == "maybe" and quotes:
+        _draw_passages(answer, quotes, _(answer.answer.partition("\n\n")[0]), is_other=is_other)
+    elif answer.found or answer.model:
+        st.markdown(answer_markdown(answer, is_other=is_other))
+        shown = [source for source in quotes if source not in answer.further]
+        if not answer.model and len(shown) == 1:
+            st.caption(_place(shown[0]))
+    elif answer.outcome != "not found":
+        st.markdown(answer_markdown(answer, is_other=is_other))
+    elif answer.answer or turn.state != "stopped":
+        said = answer.answer if answer.answer in SENTENCES else NOT_FOUND
+        st.markdown(f"**{_(said)}**")
+        if answer.needs:
+            st.markdown(escape(answer.needs))
 
 
 def _draw_filters(docmind: DocMind, thread: Thread, turn: Turn, place: TurnPlace, names: Mapping[str, str]) -> None:
@@ -279,7 +347,7 @@ def _draw_noted(answer: Answer) -> None:
     st.caption(_("For all conversations. *Memory* lists it; correct or delete it there."))
 
 
-def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str) -> None:
+def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str, *, is_other: bool) -> None:
     """Draw quotes that may answer below their lead, by document."""
     st.markdown(escape(lead))
     documents = dict.fromkeys(source.document for source in cited)
@@ -288,7 +356,7 @@ def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str) -> None:
             st.markdown(f"**{escape(document, limit=72)}**")
         for source in cited:
             if source.document == document:
-                st.markdown(quote_markdown(source, cited_in(answer, source.n)))
+                st.markdown(quote_markdown(source, cited_in(answer, source.n, is_other=is_other)))
                 page = _("Page {n}").format(n=source.page_no)
                 st.caption(f"— {page}" if len(documents) > 1 else _place(source))
 
@@ -307,6 +375,8 @@ def _draw_trouble(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPla
     message, hint = turn.message, turn.hint
     if turn.state == "unanswered" and not message:
         message, hint = _last_failure(docmind, view.thread.thread_id, turn)
+    elif not message and (missing := _missing_model(turn)):
+        message = _("Without {stage}: {reason}").format(stage=stage_name(missing.stage), reason=missing.reason)
     if not message:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{place.key}-trouble"):
@@ -317,6 +387,14 @@ def _draw_trouble(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPla
             if instead or hint:
                 st.caption(instead + escape(hint))
         try_again(docmind, view.thread, turn, place.key, is_free=place.is_free)
+
+
+def _missing_model(turn: Turn) -> Degraded | None:
+    """Return why quotes stand without the words of a language model; None where they do not lack it."""
+    answer = turn.answer
+    if answer is None or answer.model:
+        return None
+    return next((one for one in answer.degraded if one.stage == "language model"), None)
 
 
 def _last_failure(docmind: DocMind, thread_id: str, turn: Turn) -> tuple[str, str]:
@@ -334,7 +412,8 @@ def _told(turn: Turn) -> str:
     timings = dict(answer.timings_ms) if answer is not None else {}
     took = duration(timings["total"]) if "total" in timings else ""
     if turn.state == "stopped":
-        kept = _("what was written is kept") if answer is not None and answer.answer else _("nothing was written yet")
+        is_written = answer is not None and bool(answer.model or (answer.other and answer.other.model))
+        kept = _("what was written is kept") if is_written else _("nothing was written yet")
         stopped = _("Stopped after {time}; {kept}") if took else _("Stopped; {kept}")
         told = f":material/stop_circle: {stopped.format(time=took, kept=kept)}"
     else:
@@ -367,7 +446,7 @@ def _draw_notes(turn: Turn, names: Mapping[str, str], *, is_going_on: bool) -> N
             )
         )
     for degraded in turn.answer.degraded if turn.answer is not None else ():
-        if degraded.reason != turn.message:  # it is shown above
+        if degraded.reason != turn.message and degraded != _missing_model(turn):  # it is shown above
             reason = _(_COMPLETED_SOON) if degraded.is_starting and is_going_on else degraded.reason
             st.caption(
                 _(":material/info: Without {stage}: {reason}").format(

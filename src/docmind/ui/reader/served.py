@@ -21,7 +21,7 @@ from docmind.rich_text import flow, one_line, visible
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import data_url, language
 from docmind.ui.app.heat import has_heat, strongest
-from docmind.ui.app.page_links import Cited, cited_of
+from docmind.ui.app.page_links import Cited, cited_of, source_at
 from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES, attachment, route
 from docmind.wording import _, ngettext
 
@@ -137,9 +137,9 @@ def _page_download(docmind: DocMind, request: Request) -> Response:
 def _source(docmind: DocMind, request: Request) -> Source:
     cited = cited_of(request.path_params["cited"])
     answer = _turn(docmind, cited).answer
-    for source in answer.sources if answer is not None else ():
-        if source.n == cited.n:
-            return source
+    source = source_at(answer, cited.n) if answer is not None else None
+    if source is not None:
+        return source
     raise NotFoundError(_("This answer has no source {n}.").format(n=cited.n))
 
 
