@@ -1,10 +1,11 @@
+from .asking import Example, question_of
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
 from .looks import with_looks
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
-from .passages import headed_passages, is_heading, nearest_heading
+from .passages import edges, headed_passages, is_heading, nearest_heading
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
 
@@ -16,6 +17,7 @@ __all__ = [
     "SENTENCES",
     "DraftSentence",
     "DraftVerifier",
+    "Example",
     "Extract",
     "Extractive",
     "Intent",
@@ -25,6 +27,7 @@ __all__ = [
     "Summarizer",
     "Verified",
     "Verifier",
+    "edges",
     "first_passage",
     "headed_passages",
     "is_all",
@@ -36,6 +39,7 @@ __all__ = [
     "neutral_draft",
     "not_found",
     "page_source",
+    "question_of",
     "quote_source",
     "quoted",
     "recognise",

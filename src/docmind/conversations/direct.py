@@ -147,6 +147,7 @@ class DirectAnswers:
     """Recognises what a question asks for, and answers what needs no ranked passages. Thread-safe.
 
     `extractive` quotes as configured, `lenient` without a threshold, for pages that a question itself points to.
+    `tables` answers questions over tables.
     """
 
     def __init__(
@@ -166,12 +167,12 @@ class DirectAnswers:
         )
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)
-        self._tables = TableAnswers(catalog)
+        self.tables = TableAnswers(catalog)
 
     def drop(self) -> None:
         """Drop what is kept in memory of passages and tables, because a document is erased."""
         self.extractive.drop()
-        self._tables.drop()
+        self.tables.drop()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.
@@ -181,7 +182,7 @@ class DirectAnswers:
         three are, their list is asked for.
         """
         intent = recognise(question, self._memories.requested(question))
-        if intent.kind in ("passages", "sum") and self._tables.answer(question, scope.filters) is not None:
+        if intent.kind in ("passages", "sum") and self.tables.answer(question, scope.filters) is not None:
             return Intent("table", intent.language, topic=question)
         if intent.kind != "summary":
             return intent
@@ -215,7 +216,7 @@ class DirectAnswers:
 
     def _computed(self, intent: Intent, scope: Scope) -> Reply:
         """Answer by a query over tables; nothing is found where they were erased since it was recognised."""
-        found = self._tables.answer(intent.topic, scope.filters)
+        found = self.tables.answer(intent.topic, scope.filters)
         if found is None:
             return Reply(Verified("", (), ()), "not found")
         recalled = self._memories.facts_about(intent.topic, thread_id=scope.thread_id)
