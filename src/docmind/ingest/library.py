@@ -97,6 +97,10 @@ class Library:
                 return self._catalog.readable(name)
             raise
 
+    def label(self, doc_id: str, document: str) -> str:
+        """Return what a document is called: its title, else its file name, or `document` where it is gone, in words."""
+        return self._catalog.label(doc_id, document)
+
     def page(self, doc_id: str, page_no: int) -> PageView:
         """Return a page. Raises `NotFoundError`."""
         return self._catalog.page_view(doc_id, page_no)

@@ -252,7 +252,7 @@ class Telling:
 
 def _place_of(table: Table) -> str:
     part = table.about.caption or table.about.sheet
-    return f"{table.document}, {part}" if part and part.casefold() not in table.document.casefold() else table.document
+    return f"{table.title}, {part}" if part and part.casefold() not in table.title.casefold() else table.title
 
 
 def told(

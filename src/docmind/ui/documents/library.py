@@ -190,11 +190,9 @@ def _receipts(docmind: DocMind, _ids: tuple[str, ...]) -> None:
 
 
 def _erased(receipts: Sequence[ErasureReceipt]) -> str:
-    pages = sum(receipt.pages for receipt in receipts)
-    told = count(ngettext("{n} page", "{n} pages", pages), pages)
     if len(receipts) == 1:
-        return _("“{name}” was deleted ({pages}).").format(name=escape(receipts[0].document, limit=80), pages=told)
-    return _("{n} documents were deleted ({pages}).").format(n=f"{len(receipts):,}", pages=told)
+        return _("“{name}” was erased.").format(name=escape(receipts[0].document, limit=80))
+    return _("{n} documents were erased.").format(n=f"{len(receipts):,}")
 
 
 def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
