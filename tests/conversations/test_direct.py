@@ -153,7 +153,7 @@ def test_what_is_no_document_is_searched_for(desk: DocMind) -> None:
 
 def test_a_document_without_sentences_says_so(desk: DocMind) -> None:
     answer = desk.ask("Summarise empty.txt")
-    assert (answer.outcome, answer.answer) == ("summary", "empty.txt has no sentences to show.")
+    assert (answer.outcome, answer.answer) == ("summary", "empty has no sentences to show.")
 
 
 def test_a_sum_over_a_table_is_made(desk: DocMind) -> None:

@@ -299,7 +299,9 @@ class DirectAnswers:
         if is_all(topic):
             return tuple(within)
         exact = [info.doc_id for info in documents if topic.casefold() in _called(info)]
-        named = exact or [info.doc_id for info in documents if is_named(topic, name_of(info.document, info.shown_title))]
+        named = exact or [
+            info.doc_id for info in documents if is_named(topic, name_of(info.document, info.shown_title))
+        ]
         return tuple(doc_id for doc_id in named if doc_id in within)
 
     def _summary(self, intent: Intent) -> Reply:

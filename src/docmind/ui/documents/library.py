@@ -259,14 +259,14 @@ def draw_bin(docmind: DocMind) -> None:
     for info in binned[:_SHOWN]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"binned-{info.doc_id}"):
             with st.container(gap=None):
-                st.markdown(escape(info.shown_title or info.document, limit=90))
+                st.markdown(escape(info.label, limit=90))
                 facts = (
                     kind(info.kind),
                     count(ngettext("{n} page", "{n} pages", info.pages), info.pages),
                     size(info.bytes),
                 )
                 deleted = _("deleted {when}").format(when=when(info.deleted_at_ms or 0))
-                name = (info.document,) if info.shown_title else ()
+                name = (info.document,) if info.label != info.document else ()
                 st.caption(" · ".join(map(escape, (*name, *facts, deleted))))
             st.button(
                 _("Restore"),
