@@ -97,7 +97,14 @@ class Services:
         """The example questions, made in the background."""
         from docmind.conversations import Examples
 
-        return self.caches.join(Examples(catalog=self.vault.catalog, answerer=self.answerer, queue=self.queue))
+        return self.caches.join(
+            Examples(
+                catalog=self.vault.catalog,
+                answerer=self.answerer,
+                queue=self.queue,
+                conversations=self.conversations,
+            )
+        )
 
     @cached_property
     def reindexing(self) -> Reindexing:

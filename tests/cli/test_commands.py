@@ -193,7 +193,7 @@ def test_delete_asks_or_is_told(shell: Shell) -> None:
     assert (receipt["document"], receipt["erased"]["pages"], receipt["erased"]["passages"]) == ("a.txt", 1, 1)
     assert receipt["is_clean"]
     assert "There is no document" in sentence_of(shell.run("delete", "a.txt", "--yes", code=4))
-    assert "b.txt was deleted (1 page)." in shell.run("delete", "b.txt", "--permanently", "-y").stdout
+    assert "b.txt was erased (1 page)." in shell.run("delete", "b.txt", "--permanently", "-y").stdout
     assert list((shell.folder / "data" / "artifacts").iterdir()) == []
 
 

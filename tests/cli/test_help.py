@@ -65,7 +65,7 @@ def test_the_language_is_that_of_the_system(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("message", "told"),
     [
-        ("a.pdf is empty: it has no bytes.", "a.pdf could not be read: it is empty: it has no bytes. Copy it again."),
+        ("a.pdf is empty.", "a.pdf could not be read: it is empty. Copy it again."),
         ("That password does not open a.pdf.", "That password does not open a.pdf. Copy it again."),
         ("The reader broke off.", "a.pdf could not be read: The reader broke off. Copy it again."),
     ],

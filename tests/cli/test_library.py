@@ -102,7 +102,7 @@ def test_deletion_goes_to_the_bin(shell: Shell) -> None:
     shell.run("delete", "owls.txt", "herons.txt")
     assert "Nothing was deleted" in sentence_of(shell.run("bin", "empty", code=130))
     assert len(shell.json("bin", "empty", "owls.txt", "--yes")["deleted"]) == 1
-    assert "herons.txt was deleted (1 page)." in shell.run("bin", "empty", "-y").stdout
+    assert "herons.txt was erased (1 page)." in shell.run("bin", "empty", "-y").stdout
     assert shell.json("bin", "list") == {"documents": []}
     assert list((shell.folder / "data" / "artifacts").iterdir()) == []
 

@@ -98,7 +98,7 @@ def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     assert (first["name"], first["url"], first["is_remote"]) == ("ollama/llama3.2:3b", server.url, False)
     assert [card["name"] for card in told["text"]] == ["minilm", "multilingual-e5-small", "pair"]
     shown = shell_of_models.run("models", "list").stdout
-    assert "  minilm  embed  present  384 dimensions  all-MiniLM-L6-v2: English, the smallest" in shown
+    assert "  minilm  embed  present  384 dimensions  Built-in (English, the smallest)" in shown
     assert f"* ollama/llama3.2:3b  {server.url}" in shown
     assert_inert(shown)
     assert "writes the answers now" in shell_of_models.run("models", "use", "llama3.2:3b").stdout

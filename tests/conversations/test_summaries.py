@@ -204,7 +204,7 @@ def test_central_sentences_where_nothing_was_written(ask: Asks, server: LLMServe
     answer = turn.answer
     assert answer is not None
     assert (answer.outcome, answer.model) == ("summary", "")
-    assert answer.answer.startswith("The central sentences of ships.txt")
+    assert answer.answer.startswith("Key sentences from ")
     assert answer.found
     assert turn.message
     assert len(server.asked()) <= 2

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from docmind.documents.titles import outline_of, printed_title
+from docmind.blocks import PageBlock
+from docmind.documents.titles import outline_of, printed_title, title_of
 from docmind.documents.words import Words
 from docmind.records.documents import Heading
 
@@ -94,3 +95,50 @@ def test_print_on_its_side_and_ends_of_sentences_are_no_headings() -> None:
     found = Words(words.starts, words.ends, sideways)
     assert outline_of([(1, text, found)]) == ()
     assert printed_title(text, found) == "Costs of the year. of the year"
+
+
+def headed(*blocks: tuple[str, str, int]) -> tuple[str, Words, list[PageBlock]]:
+    """Return a page of blocks, each with its kind and level, in one print."""
+    text, words = printed(*((line, 10) for _kind, line, _level in blocks))
+    found = []
+    for kind, line, level in blocks:
+        start = text.index(line)
+        found.append(PageBlock(kind, start, start + len(line), level))  # type: ignore[arg-type]
+    return text, words, found
+
+
+def test_a_heading_of_the_file_comes_before_print_and_is_one_heading() -> None:
+    lease = headed(("heading", "Lease of the flat", 1), ("heading", "1 Parties", 1), ("paragraph", "It is let.", 0))
+    assert title_of([lease]) == "Lease of the flat"
+    rooms = headed(("heading", "Kitchen", 1), ("paragraph", "It was cleaned.", 0))
+    more = headed(("heading", "Bathroom", 1), ("paragraph", "It was painted.", 0))
+    assert title_of([rooms]) == "Kitchen"
+    assert title_of([rooms, more]) == "", "a lone word beside others of its level is no title"
+
+
+def test_the_first_line_of_a_plain_text_and_the_subject_of_a_mail_are_titles() -> None:
+    text = headed(("paragraph", "Statutes of the rowing club", 0), ("paragraph", "4.1 Members pay in January.", 0))
+    assert title_of([text]) == "Statutes of the rowing club"
+    mail = headed(("paragraph", "From: Jo <jo@lind.example>", 0), ("paragraph", "Subject: Boiler inspection", 0))
+    assert title_of([mail]) == "Boiler inspection"
+
+
+def test_authors_and_a_numbered_heading_are_no_part_of_a_title() -> None:
+    assert printed_title(*printed(("Lease of the flat", 20), ("1 Parties", 20), BODY, BODY)) == "Lease of the flat"
+    paper = (("Checking complex claims", 20), ("Liang Pan1,2 Xiao Wu3 Xin Lu4", 20), BODY, BODY)
+    assert printed_title(*printed(*paper)) == "Checking complex claims"
+
+
+def test_what_names_no_single_document_gives_way() -> None:
+    court = (
+        ("United States Court of Appeals", 20),
+        ("MARA VALE,", 10),
+        ("Plaintiff,", 10),
+        ("v.", 10),
+        ("JO LIND,", 10),
+    )
+    assert title_of([(*printed(*court, BODY, BODY), [])]) == "MARA VALE v. JO LIND"
+    form = (("UNITED STATES", 20), ("FORM 10-Q", 10), ("Flores Inc.", 10), ("(Exact name of registrant)", 10))
+    assert title_of([(*printed(*form, BODY, BODY), [])]) == "Flores Inc., Form 10-Q"
+    assert title_of([(*printed(("Transactions", 20), BODY, BODY), [])]) == ""
+    assert title_of([]) == ""

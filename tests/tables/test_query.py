@@ -20,7 +20,7 @@ def table(*rows: tuple[str, float | None]) -> Table:
     made = tuple(
         Row(1, (0, 9), ((0, 4), (5, 9)), (name, "" if size is None else str(size)), name) for name, size in rows
     )
-    return Table("d", "d.csv", "d", PageTable(("Name", "Size")), (), (NAMES, SIZE), made, rows)
+    return Table("d", "d.csv", "d", "d", PageTable(("Name", "Size")), (), (NAMES, SIZE), made, rows)
 
 
 THREE = table(("elm", 4.0), ("oak", 6.5), ("ash", None))

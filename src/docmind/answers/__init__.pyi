@@ -1,3 +1,4 @@
+from .asking import Example, question_of
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
@@ -9,7 +10,7 @@ from .looks import with_looks
 from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
-from .passages import headed_passages, is_heading, nearest_heading
+from .passages import edges, headed_passages, is_heading, nearest_heading
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
 
@@ -21,6 +22,7 @@ __all__ = [
     "SENTENCES",
     "DraftSentence",
     "DraftVerifier",
+    "Example",
     "Extract",
     "Extractive",
     "Fit",
@@ -35,6 +37,7 @@ __all__ = [
     "Verified",
     "Verifier",
     "Wanted",
+    "edges",
     "first_passage",
     "fit",
     "headed_passages",
@@ -53,6 +56,7 @@ __all__ = [
     "not_found",
     "opening_of",
     "page_source",
+    "question_of",
     "quote_source",
     "quoted",
     "recognise",

@@ -16,7 +16,7 @@ import click
 
 from docmind.cli.ask import Stream, ask_about_model, follow, thread_to_ask_in, web_mode
 from docmind.cli.chat_commands import COMMANDS, ChatPosition, CommandResult
-from docmind.cli.context import bound_filters, is_asking, json_option, opened, print_json
+from docmind.cli.context import is_asking, json_option, opened, print_json
 from docmind.cli.help import command
 from docmind.cli.options import asking
 from docmind.cli.output import inert, one_line, print_narrow, print_turns, turn_data
@@ -24,7 +24,6 @@ from docmind.client import query_of
 from docmind.errors import ConfigError, DocMindError
 from docmind.records.conversations import Turn
 from docmind.records.query import Query
-from docmind.records.search import Filters
 from docmind.wording import _
 
 _PASTE_S = 0.03  # a line that follows another so soon was pasted with it
@@ -121,7 +120,7 @@ def chat(thread: str | None, given: dict[str, Any], as_json: bool) -> None:
     with opened() as desk:
         query = query_of(desk, given)
         chosen = None if thread is None else thread_to_ask_in(desk, thread, collections=query.filters.collections)
-        position = ChatPosition(desk, chosen)
+        position = ChatPosition(desk, chosen, filters=query.filters)
         code = Chat(position, query, as_json).run()
     if code:
         sys.exit(code)
@@ -202,13 +201,9 @@ class Chat:
         if self._position.thread is None:
             self._position.thread = conversations.create(collections=self._query.filters.collections)
         thread_id = self._position.thread.thread_id
-        query = replace(self._query, question=question, filters=self._bound(), mode=mode, web=web)
+        query = replace(self._query, question=question, filters=self._position.bound(), mode=mode, web=web)
         run_id = conversations.start(query, thread_id=thread_id)
         self._follow(run_id)
-
-    def _bound(self) -> Filters:
-        thread = self._position.thread
-        return bound_filters(self._query.filters, thread and self._position.desk.conversations.thread(thread.thread_id))
 
     def _follow(self, run_id: str) -> None:
         stream = Stream(is_silent=self._as_json)
@@ -232,7 +227,7 @@ class Chat:
             return
         stream.end(turn)
         if turn.answer is not None and turn.answer.is_missing and turn.state == "answered":
-            print_narrow(self._position.desk.documents.all(), self._bound())
+            print_narrow(self._position.desk.documents.all(), self._position.bound())
         if self._lines.is_asking:
             for fact in turn.memories:
                 click.echo(_("Save this to memory? /remember {fact}").format(fact=one_line(fact)), err=True)

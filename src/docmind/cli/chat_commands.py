@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from docmind.cli.context import plain
+from docmind.cli.context import bound_filters, plain
 from docmind.cli.output import inert, one_line, page_of, print_sources, short, tree
 from docmind.cli.threads import FORMATS, exported_to, print_threads
 from docmind.errors import ConfigError, NotFoundError
 from docmind.records.answers import Source
 from docmind.records.conversations import Thread, Turn
+from docmind.records.search import Filters
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -27,12 +28,21 @@ _PATIENCE_S = 30.0  # for example questions
 
 @dataclass
 class ChatPosition:
-    """The position of a terminal conversation. `turn` is the last one that was shown."""
+    """The position of a terminal conversation.
+
+    `turn` is the last one that was shown, `filters` are those of the start.
+    """
 
     desk: DocMind
     thread: Thread | None = None
     turn: Turn | None = None
     is_over: bool = False
+    filters: Filters = Filters()
+
+    def bound(self) -> Filters:
+        """Return the filters of the next question: those of the start, or what the conversation is bound to."""
+        thread = self.thread and self.desk.conversations.thread(self.thread.thread_id)
+        return bound_filters(self.filters, thread)
 
     def begun(self) -> Thread:
         """Return the conversation, as it is now.
@@ -209,7 +219,7 @@ def _web(position: ChatPosition, rest: str) -> CommandResult:
 
 def _examples(position: ChatPosition, rest: str) -> CommandResult:
     _nothing_more(rest, "/examples")
-    found = position.desk.examples.wait(_PATIENCE_S) or ()
+    found = position.desk.examples.wait(_PATIENCE_S, position.bound()) or ()
 
     def write() -> None:
         for example in found:

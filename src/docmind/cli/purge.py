@@ -150,7 +150,7 @@ def print_receipts(receipts: Iterable[ErasureReceipt]) -> None:
     from docmind.maintenance import told
 
     for receipt in receipts:
-        named = _("{name} was deleted ({pages}).")
+        named = _("{name} was erased ({pages}).")
         click.echo(named.format(name=inert(receipt.document), pages=counted_pages(receipt.pages)))
         if not receipt.is_clean:
             click.echo(told(receipt), err=True)

@@ -99,10 +99,22 @@ _LISTED: dict[Language, tuple[str, str, str, str]] = {
 _MORE: dict[Language, str] = {"en": "And {n:,} more.", "pt": "E mais {n:,}.", "es": "Y {n:,} más."}
 
 
-_SUMMARIZED: dict[Language, tuple[str, str]] = {
-    "en": ("The central sentences of {name}, in their order:", "{name} has no sentences to show."),
-    "pt": ("As frases centrais de {name}, pela sua ordem:", "{name} não tem frases para mostrar."),
-    "es": ("Las frases centrales de {name}, en su orden:", "{name} no tiene frases que mostrar."),
+_SUMMARIZED: dict[Language, tuple[str, str, str]] = {
+    "en": (
+        "Key sentences from {name}",
+        "{name} has no sentences to show.",
+        "Quoted, not summarised. A language model writes a summary.",
+    ),
+    "pt": (
+        "Frases principais de {name}",
+        "{name} não tem frases para mostrar.",
+        "Citadas, não resumidas. Um modelo de linguagem escreve um resumo.",
+    ),
+    "es": (
+        "Frases clave de {name}",
+        "{name} no tiene frases que mostrar.",
+        "Citadas, no resumidas. Un modelo de lenguaje escribe un resumen.",
+    ),
 }
 
 
@@ -160,6 +172,7 @@ class DirectAnswers:
     """Recognises what a question asks for, and answers what needs no ranked passages. Thread-safe.
 
     `extractive` quotes as configured, `lenient` without a threshold, for pages that a question itself points to.
+    `tables` answers questions over tables.
     """
 
     def __init__(
@@ -180,12 +193,12 @@ class DirectAnswers:
         )
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)
-        self._tables = TableAnswers(catalog)
+        self.tables = TableAnswers(catalog)
 
     def drop(self) -> None:
         """Drop what is kept in memory of passages and tables, because a document is erased."""
         self.extractive.drop()
-        self._tables.drop()
+        self.tables.drop()
         self._listings.drop()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
@@ -213,7 +226,7 @@ class DirectAnswers:
 
     def _is_of_tables(self, question: str, scope: Scope) -> bool:
         """Return whether a query over tables answers a question, with all of its rows where it lists them."""
-        found = self._tables.answer(question, scope.filters)
+        found = self.tables.answer(question, scope.filters)
         return found is not None and (found.computed.rows_total <= CITED or not is_listing(question))
 
     def _changes_meant(self, intent: Intent, scope: Scope) -> Intent:
@@ -257,7 +270,7 @@ class DirectAnswers:
 
     def _computed(self, intent: Intent, scope: Scope) -> Reply:
         """Answer by a query over tables; nothing is found where they were erased since it was recognised."""
-        found = self._tables.answer(intent.topic, scope.filters)
+        found = self.tables.answer(intent.topic, scope.filters)
         if found is None:
             return Reply(Verified("", (), ()), "not found")
         recalled = self._memories.facts_about(intent.topic, thread_id=scope.thread_id)
@@ -322,7 +335,7 @@ class DirectAnswers:
         shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
         lead = some.format(count=_counted(len(within), language))
         more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
-        return Reply(self._listed(lead, [source or info.document for info, source in shown], more), "documents")
+        return Reply(self._listed(lead, [source or info.label for info, source in shown], more), "documents")
 
     def _meant(self, topic: str, scope: Scope) -> tuple[str, ...]:
         """Return the documents that are to be summarized: those talked about, all, or those with a name of these words.
@@ -336,20 +349,24 @@ class DirectAnswers:
             return tuple([doc_id for doc_id in scope.talked_about if doc_id in within][:SUMMARIZED] or narrowed)
         if is_all(topic):
             return tuple(within)
-        exact = [info.doc_id for info in documents if topic.casefold() == info.document.casefold()]
-        named = exact or [info.doc_id for info in documents if is_named(topic, name_of(info.document, info.title))]
+        exact = [info.doc_id for info in documents if topic.casefold() in _called(info)]
+        named = exact or [
+            info.doc_id for info in documents if is_named(topic, name_of(info.document, info.shown_title))
+        ]
         return tuple(doc_id for doc_id in named if doc_id in within)
 
     def _summary(self, intent: Intent) -> Reply:
         """Quote the central sentences of documents, in their order and below their headings."""
-        lead, nothing = _SUMMARIZED[intent.language]
+        lead, nothing, note = _SUMMARIZED[intent.language]
         most = max(FEWEST, SENTENCES // len(intent.doc_ids))
         parts: list[Source | str] = []
         degraded: list[Degraded] = []
         for doc_id in intent.doc_ids:
             info = self._catalog.readable(doc_id)
             summary = self.summarizer.summarize(info, most)
-            parts.append((lead if summary.parts else nothing).format(name=one_line(info.document)))
+            parts.append((lead if summary.parts else nothing).format(name=one_line(info.label)))
+            if summary.parts and note not in parts:
+                parts.append(note)
             degraded += summary.degraded
             last = ""
             for heading, source in summary.parts:
@@ -362,7 +379,7 @@ class DirectAnswers:
         return Reply(replace(told, degraded=(*degraded, *self._catalog.damage())), "summary")
 
     def _listed(self, lead: str, parts: Sequence[Source | str], more: str = "", *, is_named: bool = True) -> Verified:
-        """Return a paragraph for each text and each quote, which its document's name begins if `is_named`."""
+        """Return a paragraph for each text and each quote, which its document's title begins if `is_named`."""
         epoch = self._catalog.epoch()
         text = lead
         sentences = [Sentence(lead, 0, len(lead), is_claim=False)]
@@ -372,7 +389,7 @@ class DirectAnswers:
                 text += f"\n\n{one_line(part)}"
                 continue
             sources.append(replace(part, n=len(sources) + 1, index_epoch=epoch))
-            text += f"\n\n{one_line(part.document)}: " if is_named else "\n\n"
+            text += f"\n\n{one_line(self._catalog.label(part.doc_id, part.document))}: " if is_named else "\n\n"
             quote = f"“{part.quote}”"
             sentences.append(Sentence(quote, len(text), len(text) + len(quote), (len(sources),), supported=True))
             text += f"{quote} [{len(sources)}]"
@@ -414,6 +431,11 @@ def _words(text: str) -> set[str]:
 def _counted(documents: int, language: Language) -> str:
     one, many = _COUNTED[language]
     return one if documents == 1 else many.format(n=documents)
+
+
+def _called(info: DocumentInfo) -> set[str]:
+    """Return what a document is called, by its file name and its title, in lower case."""
+    return {info.document.casefold(), info.label.casefold()}
 
 
 def _is_within(info: DocumentInfo, filters: Filters) -> bool:

@@ -1,7 +1,7 @@
-"""Example questions from the user's own documents: their names, headings and central sentences.
+"""Example questions that the user's own documents answer, made from the statements in them.
 
-Each is asked before it is offered, and one that gets no sure answer from its document is dropped. They are made in the
-background, once for each state of the vault.
+Each is asked before it is offered, and dropped unless it is surely answered by the statement it was made from. They are
+made in the background, once for each state of the library and each limit of what is asked, and kept in memory only.
 """
 
 from __future__ import annotations
@@ -10,169 +10,182 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from itertools import zip_longest
+from contextlib import suppress
 
-from docmind.answers import Language, headed_passages
+from docmind.answers import Example, edges, headed_passages, question_of
 from docmind.conversations.answerer import Answerer
+from docmind.conversations.service import Conversations
 from docmind.documents import Catalog
-from docmind.embedding import STOP_WORDS, words
-from docmind.errors import CancelledError, DocMindError
+from docmind.errors import CancelledError, DamagedError, DocMindError
 from docmind.ingest import IngestQueue
 from docmind.records.documents import DocumentInfo
 from docmind.records.query import Query
+from docmind.records.search import Filters
 from docmind.runtime import Background, log_mistake
+from docmind.wording import N_, _
 
 OFFERED = 3  # questions
-DOCUMENTS = 6  # the newest, of which they are made
-PAGES = 8  # of each, at its beginning, whose headings are read
-LONGEST = 5  # words of a topic
-TRIED = 6  # questions of a document until one is answered
+DOCUMENTS = 40  # the newest, of which they are made
+PAGES = 30  # of each, at its beginning
+STATEMENTS = 40  # of each, of which the best are tried
+TRIED = 4  # questions of a document until one is answered
+SECONDS = 30.0  # after which no further document is read
+SCOPES = 8  # of which the questions are kept
 
-_SAYS: dict[Language, str] = {
-    "en": "What does “{name}” say about {topic}?",
-    "pt": "O que diz “{name}” sobre {topic}?",
-    "es": "¿Qué dice “{name}” sobre {topic}?",
+ALL = N_("What documents do I have?")
+_SHEETS = frozenset(("csv", "xlsx"))
+_IS_ABOUT = {
+    "en": "What is “{title}” about?",
+    "pt": "De que trata “{title}”?",
+    "es": "¿De qué trata “{title}”?",
 }
-_IS_ABOUT: dict[Language, str] = {
-    "en": "What is “{name}” about?",
-    "pt": "De que trata “{name}”?",
-    "es": "¿De qué trata “{name}”?",
-}
-_TABLES = frozenset(("csv", "xlsx", "code"))  # their sentences say little of the whole
-ALL = "What documents do I have?"
-
-_PLAIN = re.compile(r"[^\W\d_][\w '’-]{2,47}")  # nothing that could be markup, and nothing too long for a button
-_WORDS = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’-]){2,47}")
-_NUMBER = re.compile(
-    r"(?:(?:chapter|section|article|part|cap[íi]tulo|se[cç][ãa]o|secci[óo]n|t[íi]tulo|art[íi]culo|artigo|parte)\b)?"
-    r"[\s§]*(?:\d{1,3}(?:\.\d{1,3}){0,3}|[ivxlc]{1,6}\b|[A-Z](?=[.)]))?[\s.:)–-]*",
-    re.IGNORECASE,
-)
-_DENIES = re.compile(
-    r"\b(?:not?|never|without|none|no|não|nunca|sem|nenhum|nenhuma|sin|ningún|ninguna|contents|índice|sumário)\b",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(r"(?:what|who|where|when|why|how|which|que|quem|onde|quando|como|qual|quais|qu[ée]|cu[áa]l)\b", re.I)
-_LINKS = frozenset(("about", "de", "da", "do", "das", "dos", "del", "dear", "and", "sobre"))
-_SUBJECT = re.compile(
-    r"((?:the|our|your|[oa]s?|el|la|los|las)\s+[^\W\d_][\w ’'-]{2,40}?)\s+(?:is|are|was|costs?|lasts?|ends?|begins?|"
-    r"must|may|rises?|é|são|custa|dura|termina|deve|es|son|cuesta|termina|debe)\s",
-    re.IGNORECASE,
-)
+_PLAIN_TITLE = re.compile(r"[^\W\d_][\w ,:’'–-]{6,58}\w")  # nothing that could be markup, or too long for a button
+_WORTH = ("amount", "date", "duration", "person", "count", "place", "number", "definition")  # the most telling first
 
 
 class Examples:
-    """Makes example questions in the background, once no file is being read. Thread-safe."""
+    """Makes example questions in the background, while no file is read and nothing asked. Thread-safe."""
 
-    def __init__(self, *, catalog: Catalog, answerer: Answerer, queue: IngestQueue) -> None:
-        self._catalog, self._answerer, self._queue = catalog, answerer, queue
+    def __init__(
+        self, *, catalog: Catalog, answerer: Answerer, queue: IngestQueue, conversations: Conversations
+    ) -> None:
+        self._catalog, self._answerer, self._queue, self._conversations = catalog, answerer, queue, conversations
         self._work = Background("examples", "Example questions are no longer needed.")
         self._lock = threading.Lock()
-        self._made: tuple[int, tuple[str, ...]] | None = None
+        self._made: dict[Filters, tuple[int, tuple[str, ...]]] = {}
         self._dropped = 0  # how often `drop` was called
 
-    def get(self) -> tuple[str, ...] | None:
-        """Return at most three questions; None while they are being made, which this starts. Never waits."""
+    def get(self, filters: Filters = Filters()) -> tuple[str, ...] | None:
+        """Return at most three questions about the documents that `filters` allow. Never waits.
+
+        None while they are being made, which this starts, or until nothing is asked any more.
+        """
         epoch = self._catalog.epoch()
         with self._lock:
-            made = self._made
+            made = self._made.get(filters)
         if made is not None and made[0] == epoch:
-            return made[1]
+            return tuple(_(question) if question == ALL else question for question in made[1])
         if self._queue.progress().is_busy:
-            return (ALL,)
-        self._work.start(self._make)
+            return (_(ALL),)
+        if not self._conversations.is_busy:
+            self._work.start(lambda: self._make(filters))
         return None
 
-    def wait(self, timeout_s: float) -> tuple[str, ...] | None:
+    def wait(self, timeout_s: float, filters: Filters = Filters()) -> tuple[str, ...] | None:
         """Return the questions as soon as they are made, at the latest after `timeout_s`."""
         until = time.monotonic() + timeout_s
-        while (made := self.get()) is None and (left := until - time.monotonic()) > 0:
+        while (made := self.get(filters)) is None and (left := until - time.monotonic()) > 0:
             self._work.join(left)  # documents that come meanwhile have it made again
+            self._work.rest(0.02)
         return made
 
     def drop(self) -> None:
         """Drop the questions that are kept, and those that are being made: a document that they name is erased."""
         with self._lock:
-            self._made, self._dropped = None, self._dropped + 1
+            self._made.clear()
+            self._dropped += 1
 
     def close(self) -> None:
         """End the work; the question that is being tried is waited for. Idempotent."""
         self._work.close()
         self._work.join()
 
-    def _make(self) -> None:
+    def _make(self, filters: Filters) -> None:
         epoch, dropped, made = self._catalog.epoch(), self._dropped, (ALL,)
         try:
-            made = self._questions()
+            made = self._questions(filters)
         except CancelledError:
             return
         except DocMindError as error:  # a search that fails is reported where the user asks
             log_mistake("docmind.answers", "example questions failed", error)
-        finally:  # they are not tried again and again
-            with self._lock:
-                if dropped == self._dropped:
-                    self._made = epoch, made
+        with self._lock:  # they are not tried again and again
+            if dropped == self._dropped:
+                self._made = {} if len(self._made) >= SCOPES else self._made
+                self._made[filters] = epoch, made
 
-    def _questions(self) -> tuple[str, ...]:
-        documents = [info for info in self._catalog.documents() if info.status == "ready"]
+    def _questions(self, filters: Filters) -> tuple[str, ...]:
+        allowed = set(self._catalog.allowed(filters))
+        asked = self._catalog.asked(filters.snapshots)
+        documents = [info for info in asked if info.doc_id in allowed and info.status == "ready"][:DOCUMENTS]
         if not documents:
             return ()
-        named = [(info, name) for info in documents if (name := plain_name(info))][:DOCUMENTS]
-        about: list[str] = []
-        says: list[list[str]] = []
-        for info, name in named:
-            self._work.check()
-            question = _IS_ABOUT[_language(info)].format(name=name)
-            if not about and info.kind not in _TABLES and self._is_answered(question, info, "summary"):
-                about.append(question)
-            tried = [_SAYS[_language(info)].format(name=name, topic=topic) for topic in self._topics(info, name)]
-            sure = (question for question in tried[:TRIED] if self._is_answered(question, info, "answer"))
-            says.append([question for question, _ in zip(sure, range(OFFERED), strict=False)])
-            if len(about) + sum(len(some) > 0 for some in says) > OFFERED:
+        found: list[str] = []
+        until = time.monotonic() + SECONDS
+        for info in documents:
+            if len(found) == OFFERED or time.monotonic() > until:
                 break
-        in_turn = [question for row in zip_longest(*says) for question in row if question]
-        found = [*in_turn[: OFFERED - len(about)], *about]
+            question = self.about(info, filters, besides=found)
+            found += [question] if question else []
+        titled = (info for info in documents if info.language in _IS_ABOUT and _PLAIN_TITLE.fullmatch(info.shown_title))
+        if len(found) < OFFERED and (info := next(titled, None)) is not None:
+            question = _IS_ABOUT[info.language].format(title=info.shown_title)
+            self._check()
+            answer = self._answerer.ask(Query(question, filters=filters))
+            if answer.outcome == "summary" and {source.doc_id for source in answer.sources} == {info.doc_id}:
+                found.append(question)
         return tuple([*found, ALL][: max(OFFERED, len(found))])
 
-    def _is_answered(self, question: str, info: DocumentInfo, outcome: str) -> bool:
+    def about(self, info: DocumentInfo, filters: Filters = Filters(), besides: list[str] | None = None) -> str:
+        """Return a question that a document surely answers; empty where none of those tried is.
+
+        Those in `besides` are not asked again.
+        """
+        if info.kind == "code":
+            return ""
+        tried = self._of_tables(info) if info.kind in _SHEETS else self._of_statements(info)
+        asked = {question.split()[0] for question in besides or ()}
+        in_turn = sorted(tried, key=lambda one: one[0].split()[0] in asked)  # questions of another kind come first
+        fresh = ((question, said) for question, said in in_turn if question not in (besides or ()))
+        for _number, (question, said) in zip(range(TRIED), fresh, strict=False):
+            self._check()
+            answer = self._answerer.ask(Query(question, filters=filters))
+            if answer.outcome != "answer" or not answer.sources or answer.sources[0].doc_id != info.doc_id:
+                continue
+            first = answer.sources[0]
+            is_same = said in _on_one_line(first.quote) if said else answer.computed is not None
+            if is_same and first.kind == "quote":
+                return question
+        return ""
+
+    def _check(self) -> None:
+        """Raise `CancelledError` once the application closes, a file is read, or a question is asked."""
         self._work.check()
-        answer = self._answerer.ask(Query(question))
-        return answer.outcome == outcome and bool(answer.sources) and answer.sources[0].doc_id == info.doc_id
+        if self._queue.progress().is_busy or self._conversations.is_busy:
+            raise CancelledError("Example questions wait for other work.")
 
-    def _topics(self, info: DocumentInfo, name: str) -> Iterator[str]:
-        """Yield what a document is likely to speak of: its headings, then subjects of its central sentences."""
-        first = 2 if info.pages > PAGES else 1  # the first page of a long document is its cover
-        pages = self._catalog.pages((info.doc_id, number) for number in range(first, PAGES + 1))
-        headed = (headed_passages(page.text, (), page.structure()) for page in pages.values())
-        headings = [heading for found in headed for heading, _ in found]
-        sentences = [source.quote for _, source in self._answerer.direct.summarizer.summarize(info).parts]
-        subjects = [found[1] for sentence in sentences if (found := _SUBJECT.match(" ".join(sentence.split())))]
-        seen = set(words(name))
-        for topic in filter(None, map(topic_of, (*headings, *subjects))):
-            new = set(words(topic))
-            if new and not new <= seen:
-                seen |= new
-                yield topic
+    def _of_tables(self, info: DocumentInfo) -> Iterator[tuple[str, str]]:
+        return ((question, "") for question in self._answerer.direct.tables.questions_of(info))
 
-
-def topic_of(heading: str) -> str:
-    """Return a heading as the topic of a question; empty where it does not make one, as a denial or a question."""
-    line = _NUMBER.sub("", " ".join(heading.split()), count=1).strip(" .:")
-    parts = line.split()
-    if not _WORDS.fullmatch(line) or _DENIES.search(line) or _ASKS.match(line) or len(parts) > LONGEST:
-        return ""
-    if parts[0].lower() in _LINKS or parts[-1].lower() in STOP_WORDS:
-        return ""
-    is_title = len(parts) > 1 and parts[-1][0].isupper()  # as names are written; others begin in lower case
-    return line.lower() if line.isupper() else line if is_title else line[0].lower() + line[1:]
-
-
-def plain_name(info: DocumentInfo) -> str:
-    """Return a document's file name in words; empty where it is too long, or has characters beside words."""
-    stem = info.document.rpartition(".")[0] or info.document
-    name = " ".join(re.split(r"[\s_.]+", stem)).strip()
-    return name if _PLAIN.fullmatch(name) else ""
+    def _of_statements(self, info: DocumentInfo) -> Iterator[tuple[str, str]]:
+        """Yield questions with the statements that they are made from, the best first."""
+        ranked: list[tuple[float, str, str]] = []
+        pages = [page for _key, page in sorted(self._catalog.pages(
+            (info.doc_id, number) for number in range(1, min(info.pages, PAGES) + 1)).items())]  # fmt: skip
+        for at, page in enumerate(pages):
+            self._check()
+            running = set[str]().union(*(edges(other.text) for n, other in enumerate(pages) if 0 < abs(n - at) <= 2))
+            with suppress(DamagedError):  # reported where the page is read
+                for _heading, passage in headed_passages(page.text, running, page.structure()):
+                    if not passage.is_whole or passage.is_row or passage.is_aside:
+                        continue
+                    said = page.text[passage.start : passage.end]
+                    if (example := question_of(said, info.language)) is not None:
+                        ranked.append((_cost(example, len(ranked)), example.question, _on_one_line(said)))
+            if len(ranked) >= STATEMENTS:
+                break
+        statements: dict[str, set[str]] = {}
+        for _worth, question, said in ranked:
+            statements.setdefault(question, set()).add(said)
+        return (
+            (question, said) for _worth, question, said in sorted(ranked)
+            if len(statements[question]) == 1  # of two quarters, or two purchases, the question does not tell which
+        )  # fmt: skip
 
 
-def _language(info: DocumentInfo) -> Language:
-    return info.language if info.language in ("pt", "es") else "en"  # type: ignore[return-value]
+def _cost(example: Example, at: int) -> float:
+    """Return how little a question is worth: by its kind, the place of its statement, and the words that it needs."""
+    return _WORTH.index(example.kind) + at / 4 + max(0, len(example.question.split()) - 8)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Literal
 
@@ -27,7 +28,7 @@ from docmind.records.conversations import (
     ThreadView,
     Turn,
 )
-from docmind.records.documents import ArtifactRef
+from docmind.records.documents import ArtifactRef, readable_name
 from docmind.records.query import Query
 from docmind.storage import Database
 
@@ -408,7 +409,23 @@ class Conversations:
             except (NotFoundError, DamagedError):  # the document was deleted, or its image is damaged: the quote stays
                 return None
 
-        return export_thread(self.view(thread_id, checkpoint_id), format, image)
+        return export_thread(self._titled(self.view(thread_id, checkpoint_id)), format, image)
+
+    def _titled(self, view: ThreadView) -> ThreadView:
+        """Return a thread for a reader: the documents of its sources by their titles, with their file names behind."""
+
+        def called(doc_id: str, document: str) -> str:
+            label = self._answerer.catalog.label(doc_id, document)
+            return label if label in ("", document, readable_name(document)) else f"{label} ({document})"
+
+        def titled(turn: Turn) -> Turn:
+            nearest = tuple(replace(hit, document=called(hit.doc_id, hit.document)) for hit in turn.nearest)
+            if turn.answer is None:
+                return replace(turn, nearest=nearest)
+            sources = tuple(replace(one, document=called(one.doc_id, one.document)) for one in turn.answer.sources)
+            return replace(turn, nearest=nearest, answer=replace(turn.answer, sources=sources))
+
+        return replace(view, turns=tuple(map(titled, view.turns)))
 
     # inside
 

@@ -12,7 +12,7 @@ from docmind.blocks import PageBlock, unpack
 from docmind.documents.columns import BEGIN, OCR_PAGES, PAGES_DONE, SELECTED, begun_values, info_of, stored
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
-from docmind.documents.titles import printed_title
+from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.answers import Gone
@@ -24,6 +24,7 @@ from docmind.records.documents import (
     PageText,
     PageView,
     page_id_of,
+    readable_name,
 )
 from docmind.records.search import Degraded, Filters, StoredFacts
 from docmind.storage import Connection, Database, Row
@@ -130,7 +131,7 @@ class Catalog:
         without the counts. Raises `NotFoundError`.
         """
         first = self.pages([(doc_id, 1)]).get((doc_id, 1))
-        heading = printed_title(first.text, Words.unpack(first.words)) if first is not None else ""
+        heading = title_of(self._front(doc_id))
         with self._db.transaction() as db:
             self._db.recount()
             row = db.execute(
@@ -156,24 +157,40 @@ class Catalog:
             return self._changed(db, doc_id)
 
     def find_headings(self, after: str, most: int) -> str | None:
-        """Find the titles printed on first pages of documents that have none, at most so many, in one transaction.
+        """Find the titles on the first pages of documents again, of at most so many, in one transaction.
 
         `after` is the id that the previous call returned, at first "". Returns None once all documents were looked at.
         """
         rows = self._db.all(
-            "SELECT doc_id FROM documents WHERE doc_id > ? AND status = 'ready' AND heading = ''"
-            " ORDER BY doc_id LIMIT ?",
+            "SELECT doc_id, heading FROM documents WHERE doc_id > ? AND status = 'ready' ORDER BY doc_id LIMIT ?",
             (after, most),
         )
-        doc_ids = [doc_id for (doc_id,) in rows]
+        doc_ids = [doc_id for doc_id, _heading in rows]
         found = []
-        for page in self.pages([(doc_id, 1) for doc_id in doc_ids]).values():
-            with suppress(DamagedError):  # its words cannot be read: it is shown by its name
-                found.append((printed_title(page.text, Words.unpack(page.words)), page.doc_id))
-        if any(heading for heading, _ in found):
+        for doc_id, before in rows:
+            with suppress(DamagedError):  # its words cannot be read: it is shown as before
+                found.append((title_of(self._front(doc_id)), doc_id, before))
+        changed = [one for one in found if one[0] != one[2]]
+        if changed:
             with self._db.transaction() as db:
-                db.executemany("UPDATE documents SET heading = ? WHERE doc_id = ? AND heading = ''", found)
+                db.executemany("UPDATE documents SET heading = ? WHERE doc_id = ? AND heading = ?", changed)
         return doc_ids[-1] if len(doc_ids) == most else None
+
+    def _front(self, doc_id: str) -> list[FrontPage]:
+        """Return the pages that may tell a title, as far as they are there; none where the first is not."""
+        pages = self.pages((doc_id, number) for number in range(1, FRONT_PAGES + 1))
+        if (doc_id, 1) not in pages:
+            return []
+        return [(page.text, Words.unpack(page.words), page.structure()) for _key, page in sorted(pages.items())]
+
+    def label(self, doc_id: str, document: str) -> str:
+        """Return what a document is called now: its title, else its file name in words.
+
+        `document` is the file name that it had, for one that was erased; empty where that is not kept.
+        """
+        row = self._db.one("SELECT title, heading, document FROM documents WHERE doc_id = ?", (doc_id,))
+        title, heading, name = row or ("", "", document)
+        return str(title or heading or (readable_name(str(name)) if name else ""))
 
     def set(self, db: Connection, doc_id: str, values: Mapping[str, object]) -> None:
         """Set columns of a document's row, by name, in the caller's transaction, and note the time of the change."""

@@ -1,13 +1,15 @@
-"""Title and outline of a document, found by what is printed larger than the rest."""
+"""Title and outline of a document, by what the file calls headings or what is printed larger than the rest."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import takewhile
 
 import numpy as np
 
+from docmind.blocks import PageBlock
 from docmind.documents.words import Words
 from docmind.records.documents import Heading
 from docmind.rich_text import one_line
@@ -22,12 +24,135 @@ _SAME = 0.08  # of the height: boxes that differ by less have one height
 _EQUAL = 0.85  # of the largest print: the other lines of the same title
 
 
-def printed_title(text: str, words: Words) -> str:
+FRONT_PAGES = 3  # pages that may tell the title of a document
+_CAPTION_LINES = 120  # lines in which the parties of a case are looked for
+_FEW_WORDS = 10  # of a first line of plain text that is a title
+_ASIDE = frozenset(("comment", "footnote", "header", "footer", "caption", "figure", "note"))
+_NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[^\W\d_]")  # `1 Parties`
+_AUTHORS = re.compile(
+    r"[^\W\d_]\d(?:,\d)*\b.*[^\W\d_]\d(?:,\d)*(?:\s|$)|@|^(?:by|por|von|par)\s+[A-ZÀ-Þ]"
+    r"|^(?:[A-ZÀ-Þ][\w.’'-]*\s){1,3}[A-ZÀ-Þ][\w’'-]+(?:,|\sand\s|\s&\s)\s?(?:[A-ZÀ-Þ][\w.’'-]*\s){1,3}[A-ZÀ-Þ][\w’'-]+,"
+)
+_SENTENCES = re.compile(r"[^\W\d_]{3,}\.\s+[A-ZÀ-Þ]")
+_GENERIC = re.compile(  # names no single document
+    r"(?:transactions|proceedings|contents|table of contents|index|table|list|report|reports|official reports"
+    r"|sheet ?\d*|tabelle ?\d*|tabela|lista|tabla|folha ?\d*|hoja ?\d*|untitled|document|letter|memo|memorandum|agenda"
+    r"|minutes|invoice|contract|notice|opinion|order|syllabus|preliminary print|introduction|abstract|article|journal"
+    r"|costs|data|united states(?: of america)?(?: securities and exchange commission"
+    r"| (?:court of appeals|(?:district|bankruptcy) court)\b.*)?"
+    r"|supreme court\b.*|(?:in the )?(?:superior|high|district|circuit) court\b.*|press release"
+    r"|presidência da república|ministerio de [\w ]+|ministério d[aoe] [\w ]+|diário oficial|boletín oficial.*"
+    r"|relatório|informe|contrato|sumário|índice|inhalt|bericht|vertrag|rapport|sommaire|contrat)",
+    re.IGNORECASE,
+)
+_OF_COURT = re.compile(r"court|reports|tribunal|opinion|syllabus|transactions|united states", re.IGNORECASE)
+_PARTIES = re.compile(r"[A-Z][\w.,&’' -]{2,50}? v(?:s)?\. [A-Z][\w.,&’' -]{2,50}")
+_VERSUS = re.compile(r"v(?:s)?\.?", re.IGNORECASE)
+_ROLE = re.compile(r"\W*(?:plaintiff|petitioner|appell|respondent|defendant|no\.|case|civil)", re.IGNORECASE)
+_LAW = re.compile(
+    r"(?:lei(?: complementar)?|decreto(?:-lei)?|ley|real decreto|portaria|resolução) n[º°o.]{0,2} ?\d[\d./]*.{0,60}",
+    re.I,
+)
+_FORM = re.compile(r"form (\d{1,2}-[kq](?:/a)?)", re.IGNORECASE)
+_REGISTRANT = re.compile(r"\(exact name of registrant", re.IGNORECASE)
+_SUBJECT = re.compile(r"subject:\s*(\S.*)", re.IGNORECASE)
+_MAIL = re.compile(
+    r"(?:from|to|subject|date|received|return-path|message-id|delivered-to|mime-version):\s", re.IGNORECASE
+)
+
+FrontPage = tuple[str, Words, Sequence[PageBlock]]
+
+
+def title_of(pages: Sequence[FrontPage]) -> str:
+    """Return the title by the first pages, each with its text, words and structure; "" where none is good.
+
+    The subject of a mail, the heading that begins a text, and the largest print are looked at in this order. One that
+    names no single document (`Transactions`, a court, a ministry) gives way to the parties of the case, the law or the
+    company with its form, where the page has them.
+    """
+    if not pages:
+        return ""
+    text, words, structure = pages[0]
+    found = _subject(text) or _headed(pages) or (_first_line(text, structure) if structure else "")
+    if not found and not any(block.kind == "heading" for block in structure):
+        found = printed_title(text, words, _aside_of(text, structure))
+    if not found or not _GENERIC.fullmatch(found):
+        return found
+    return next(_better([page[0] for page in pages], found), "")
+
+
+def _subject(text: str) -> str:
+    """Return the subject of a mail that begins with its header."""
+    lines = text.split("\n", 12)[:12]
+    if not lines or not _MAIL.match(lines[0]):
+        return ""
+    return next((one_line(found[1])[:_LETTERS] for line in lines if (found := _SUBJECT.match(line))), "")
+
+
+def _headed(pages: Sequence[FrontPage]) -> str:
+    """Return the heading that begins a text: alone on its level, or with another one below it."""
+    headings = [(n, block) for n, page in enumerate(pages) for block in page[2] if block.kind == "heading"]
+    if not headings or headings[0][0] != 0:
+        return ""
+    text, _words, structure = pages[0]
+    first = headings[0][1]
+    body = [block for block in structure if block.kind not in _ASIDE]
+    if body[0] is not first:
+        return ""
+    title = one_line(text[first.start : first.end])
+    is_only = sum(block.level <= first.level for _n, block in headings) == 1
+    is_above = len(body) > 1 and body[1].kind == "heading"
+    is_telling = is_only or is_above or len(title.split()) > 1
+    is_sheet = first.level > 1 and len(body) > 1 and body[1].kind in ("header_row", "row") and len(title.split()) == 1
+    if not is_telling or is_sheet or _NUMBERED.match(title) or not _is_title(title):
+        return ""
+    return title
+
+
+def _first_line(text: str, structure: Sequence[PageBlock]) -> str:
+    """Return the first paragraph of plain text where it is a line without an end, above others."""
+    kinds = {block.kind for block in structure}
+    if kinds != {"paragraph"} or len(structure) < 2:
+        return ""
+    line = one_line(text[structure[0].start : structure[0].end])
+    is_line = len(line.split()) <= _FEW_WORDS and line[-1] not in ".,;:!?" and ":" not in line
+    return line if is_line and line[0].isupper() and not _NUMBERED.match(line) and _is_title(line) else ""
+
+
+def _aside_of(text: str, structure: Sequence[PageBlock]) -> set[str]:
+    """Return the lines that are beside the text of a page, such as comments."""
+    return {
+        line.strip() for block in structure if block.kind in _ASIDE
+        for line in text[block.start : block.end].splitlines()
+    }  # fmt: skip
+
+
+def _better(texts: Sequence[str], generic: str) -> Iterator[str]:
+    """Yield what names a document of which the largest print does not."""
+    lines = [one_line(line) for text in texts for line in text.splitlines() if line.strip()][:_CAPTION_LINES]
+    for at, line in enumerate(lines):
+        if _REGISTRANT.match(line) and at:
+            form = next((found[1].upper() for one in lines[:at] if (found := _FORM.search(one))), "")
+            yield f"{lines[at - 1]}, Form {form}" if form else lines[at - 1]
+    yield from (line for line in lines[:20] if _LAW.fullmatch(line))
+    if not _OF_COURT.search(generic):
+        return
+    for at, line in enumerate(lines):
+        if _VERSUS.fullmatch(line) and 0 < at < len(lines) - 1:
+            left = next((one for one in reversed(lines[max(0, at - 5) : at]) if not _ROLE.match(one)), "")
+            if left and len(left) + len(lines[at + 1]) < _LETTERS // 2:
+                yield f"{left.strip(' ,')} v. {lines[at + 1].strip(' ,')}"
+        elif _PARTIES.fullmatch(line.rstrip(" ,")):
+            yield line.rstrip(" ,")
+
+
+def printed_title(text: str, words: Words, aside: Collection[str] = ()) -> str:
     """Return the largest print of a page as one line, "" where nothing stands out or reads as a title.
 
-    `words` are those of `text`, as stored with the page.
+    `words` are those of `text`, as stored with the page. Lines in `aside` are left out; authors and a numbered heading
+    below a title are no part of it.
     """
-    lines = _lines(text, words)
+    lines = [line for line in _lines(text, words) if line[0].strip() not in aside]
     if not lines:
         return ""
     sizes = np.array([size for _, size, _ in lines])
@@ -38,11 +163,16 @@ def printed_title(text: str, words: Words) -> str:
     largest = sizes[first]
     while first and sizes[first - 1] >= _EQUAL * largest:
         first -= 1
-    wanted = takewhile(lambda line: line[1] >= _EQUAL * largest, lines[first : first + _LINES])
-    title = one_line(" ".join(line for line, _, _ in wanted))
+    wanted = [line for line, _, _ in takewhile(lambda line: line[1] >= _EQUAL * largest, lines[first : first + _LINES])]
+    ends = (n for n, line in enumerate(wanted) if n and (_NUMBERED.match(line) or _AUTHORS.search(line)))
+    title = one_line(" ".join(wanted[: next(ends, len(wanted))]))
+    return title if _is_title(title) else ""
+
+
+def _is_title(title: str) -> bool:
     letters = sum(char.isalpha() for char in title)
-    is_title = "://" not in title and letters >= 4 and letters >= 0.5 * len(title) and len(title) <= _LETTERS
-    return title if is_title else ""
+    is_text = "://" not in title and letters >= 4 and letters >= 0.5 * len(title) and len(title) <= _LETTERS
+    return is_text and not _SENTENCES.search(title)
 
 
 def _lines(text: str, words: Words) -> list[tuple[str, float, int]]:

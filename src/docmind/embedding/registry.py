@@ -29,7 +29,7 @@ from docmind.model_files import (
 )
 from docmind.records.documents import Capability
 from docmind.records.models import TextModelCard
-from docmind.wording import _
+from docmind.wording import N_, _
 
 
 def _minilm(settings: Settings) -> TokenEmbedder:
@@ -241,7 +241,7 @@ def _package_missing(name: str, settings: Settings) -> ExtraMissingError | None:
 
 def _own_card(name: str, settings: Settings) -> TextModelCard:
     is_used = settings.embedding.model == name
-    about = f"{_OWN[name]}: {_ABOUT[name]}"
+    about = _ABOUT[name]
     missing = _package_missing(name, settings)
     if missing is None:
         return TextModelCard(name, "embed", "present", about, _DIMS[name], in_use=is_used)
@@ -282,9 +282,9 @@ def _looks_at_pages(directory: Path) -> bool:
 
 
 _ABOUT = {
-    "minilm": "English, the smallest",
-    "multilingual-e5-small": "a hundred languages",
-    "pair": "both in one ranking",
+    "minilm": N_("Built-in (English, the smallest)"),
+    "multilingual-e5-small": N_("Built-in (100 languages)"),
+    "pair": N_("Built-in (English + 100 languages)"),
 }
 _DIMS = {"minilm": 384, "multilingual-e5-small": 384, "pair": 768}
 _OWN = {

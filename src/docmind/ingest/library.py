@@ -20,7 +20,7 @@ from docmind.wording import _
 
 _OUTLINED = 400  # pages that an outline is made of
 _KEPT = 8  # outlines
-_TITLES = "titles"  # the preference that says after which document titles are looked for next; None once all were
+_TITLES = "titles.2"  # the preference that says after which document titles are looked for next; None once all were
 _TITLED, _REST_S = 20, 0.2  # documents whose titles are found in one transaction, and the pause after it
 
 
@@ -98,6 +98,10 @@ class Library:
                 return self._catalog.readable(name)
             raise
 
+    def label(self, doc_id: str, document: str) -> str:
+        """Return what a document is called: its title, else its file name, or `document` where it is gone, in words."""
+        return self._catalog.label(doc_id, document)
+
     def page(self, doc_id: str, page_no: int) -> PageView:
         """Return a page. Raises `NotFoundError`."""
         return self._catalog.page_view(doc_id, page_no)
@@ -162,7 +166,7 @@ class Library:
     # titles
 
     def find_titles(self) -> None:
-        """Find the titles of documents that were read before DocMind looked for them, once for each vault.
+        """Find the titles of documents that were read before DocMind found them as it does now, once for each vault.
 
         What was done before `close` is kept, and the next call goes on there.
         """

@@ -327,14 +327,12 @@ def told(receipt: ErasureReceipt) -> str:
     """Return one sentence about what a receipt says, without the document's name."""
     if not receipt.is_finished:
         return _(
-            "It is deleted, but the erasure can't be finished now: the disk is too full, or vault.db is damaged, or in "
+            "Its erasure can't be finished now: the disk is too full, or vault.db is damaged, or in "
             "use by another program. It is finished at the next start."
         )
     if not receipt.is_clean:
         return _("Something of it was found again: see the receipt.")
-    erased = _("Erased. All parts of the library and {files} files were searched; nothing was found.").format(
-        files=f"{receipt.files:,}"
-    )
+    erased = _("We searched all {files} library files: no trace is left.").format(files=f"{receipt.files:,}")
     if not receipt.snapshots:
         return erased
     number = len(receipt.snapshots)

@@ -41,8 +41,7 @@ KNOWN: dict[str, Known] = {
     ),
     "siglip-384": Known(
         "image", "google/siglip-base-patch16-384", "siglip", 768, 817, "Apache-2.0",
-        N_("As siglip, with nearly three times the pixels of a page: slower, and sees smaller things. "
-"English."),
+        N_("As siglip, but sharper and slower: sees smaller things. English."),
     ),
     "siglip2": Known(
         "image", "google/siglip2-base-patch16-224", "siglip", 768, 1537, "Apache-2.0",

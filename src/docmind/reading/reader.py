@@ -154,7 +154,7 @@ class Reader:
         `ReaderFailedError`; iterating over the Reading may raise them too.
         """
         if not upload.data:
-            raise EmptyFileError(_("{name} is empty: it has no bytes.").format(name=upload.name))
+            raise EmptyFileError(_("{name} is empty.").format(name=upload.name))
         limit = self._settings.max_file_mb
         if len(upload.data) > limit * 1024 * 1024:
             size = len(upload.data) / 1024 / 1024

@@ -221,6 +221,18 @@ class DocumentInfo:
         """The title as it is shown: `title`, otherwise `heading`; it may be empty."""
         return self.title or self.heading
 
+    @property
+    def label(self) -> str:
+        """What the document is called wherever it is shown: its title, otherwise its file name in words."""
+        return self.shown_title or readable_name(self.document)
+
+
+def readable_name(document: str) -> str:
+    """Return a file name as words: without its extension, and with spaces for underscores."""
+    stem, _dot, suffix = document.rpartition(".")
+    name = stem if stem and _SUFFIX.fullmatch(f".{suffix.lower()}") else document
+    return " ".join(name.replace("_", " ").split()) or document
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:

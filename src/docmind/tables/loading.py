@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a document.
+    """A table of a document, whose title stands in answers, and whose label has the words by which it is meant.
 
     `values` has a value for each column, row by row. Rows that add up the others are left out. `is_partial` tells that
     a part of it was not read: a row that runs over two pages has no cells, a damaged page no rows.
@@ -44,6 +44,7 @@ class Table:
 
     doc_id: str
     document: str
+    title: str
     label: str
     about: PageTable
     path: tuple[str, ...]
@@ -180,6 +181,7 @@ def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, 
     return Table(
         info.doc_id,
         info.document,
+        info.label,
         name_of(info.document, info.title),
         first.table,
         first.path,

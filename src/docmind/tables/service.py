@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from docmind.documents import Catalog
 from docmind.embedding import fold
 from docmind.errors import DamagedError
+from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters
+from docmind.tables.asking import questions_of
 from docmind.tables.loading import Table, Tables, Unread
 from docmind.tables.query import Result, SlowQueryError, run
 from docmind.tables.telling import TableAnswer, told
@@ -77,6 +79,12 @@ class TableAnswers:
         with self._lock:
             self._latest = key, found
         return found
+
+    def questions_of(self, info: DocumentInfo) -> Iterator[str]:
+        """Yield questions that the tables of a document are likely to answer, in its language."""
+        for one in self._tables.of(info):
+            if one.read is not None:
+                yield from questions_of(one.read, info.label, info.language)
 
     def _answer(self, asked: Asked, filters: Filters) -> TableAnswer | None:
         groups, is_whole = self._groups_of(filters)

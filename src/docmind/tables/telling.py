@@ -188,7 +188,7 @@ class Telling:
         return self.said["one row"] if n == 1 else self.said["rows"].format(n=self._number(n))
 
     def _place(self) -> str:
-        names = list(dict.fromkeys(_place_of(table) for table in self.tables))
+        names = list(dict.fromkeys(_place_of(table, table.title) for table in self.tables))
         return f" ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
 
     def _name(self, column: int | None) -> str:
@@ -250,9 +250,9 @@ class Telling:
         return value == int(value) and abs(value) < 10_000
 
 
-def _place_of(table: Table) -> str:
+def _place_of(table: Table, called: str) -> str:
     part = table.about.caption or table.about.sheet
-    return f"{table.document}, {part}" if part and part.casefold() not in table.document.casefold() else table.document
+    return f"{called}, {part}" if part and part.casefold() not in called.casefold() else called
 
 
 def told(
@@ -291,10 +291,10 @@ def told(
 
 
 def _computed(telling: Telling, rows: Sequence[int]) -> Computed:
-    held = [telling.rows[n] for n in rows]
+    held, first = [telling.rows[n] for n in rows], telling.tables[0]
     names = tuple(column.name or f"{at + 1}" for at, column in enumerate(telling.columns))
     return Computed(
-        query=sql_of(telling.query, telling.columns, _place_of(telling.tables[0])),
+        query=sql_of(telling.query, telling.columns, _place_of(first, first.document)),
         columns=names,
         rows=tuple(tuple(cell[:_CELL] for cell in row.shown) for _table, row in held[:LISTED]),
         rows_total=len(held),

@@ -18,6 +18,7 @@ from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, long_work, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.long_work import LongWork
+from docmind.ui.app.names import called
 from docmind.ui.app.page_links import reader_link
 from docmind.ui.chat import filters
 from docmind.wording import _
@@ -157,7 +158,7 @@ def _badge(verdict: Verdict) -> str:
 
 
 def _place(source: Source) -> str:
-    told = _("{document}, page {page}").format(document=escape(source.document, limit=60), page=source.page_no)
+    told = _("{document}, page {page}").format(document=escape(called(source), limit=60), page=source.page_no)
     return f"[{told}]({reader_link(source.doc_id, source.page_no, quad=_outline(source))})"
 
 

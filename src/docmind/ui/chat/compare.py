@@ -13,9 +13,10 @@ import streamlit as st
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.answers import Answer, Source
 from docmind.records.conversations import Comparison, Turn
-from docmind.rich_text import escape, one_line, visible
+from docmind.rich_text import escape, visible
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, duration, when
+from docmind.ui.app.names import called
 from docmind.ui.app.page_links import cited_in, source_link
 from docmind.ui.app.page_view import source_jpeg
 from docmind.wording import N_, _, ngettext
@@ -150,7 +151,7 @@ def _tile(docmind: DocMind, cited: Sequence[Source], answer: Answer | None) -> N
     picture = errors.attempt(lambda: source_jpeg(docmind, source, _THUMBNAIL))
     if isinstance(picture, DocMindError):
         st.caption(
-            _("Page {page_no} · {document}").format(page_no=source.page_no, document=escape(source.document, limit=34))
+            _("Page {page_no} · {document}").format(page_no=source.page_no, document=escape(called(source), limit=34))
         )
         st.caption(_("This document has been deleted.") if isinstance(picture, NotFoundError) else escape(str(picture)))
         return
@@ -158,8 +159,8 @@ def _tile(docmind: DocMind, cited: Sequence[Source], answer: Answer | None) -> N
     st.image(
         data_url(picture),
         width="stretch",
-        alt=_("Page {page_no} of {document}").format(page_no=source.page_no, document=one_line(source.document)),
+        alt=_("Page {page_no} of {document}").format(page_no=source.page_no, document=called(source)),
         link=link,
     )
     st.markdown(f"[**{_('Page {n}').format(n=source.page_no)}**]({link})")
-    st.caption(escape(source.document, limit=34))
+    st.caption(escape(called(source), limit=34))

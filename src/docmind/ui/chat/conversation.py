@@ -24,6 +24,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import conversation, count, place_of_model, snapshot
+from docmind.ui.app.names import names_of
 from docmind.ui.chat import dropped, filters, history, side_panel
 from docmind.ui.chat.run import ask, draw_run, was_taken, watch
 from docmind.ui.chat.sources import has_look
@@ -246,7 +247,7 @@ def draw_conversation(docmind: DocMind, thread_id: str, documents: Sequence[Docu
     main, side = side_panel.split()
     with main:
         is_past = history.banner(docmind, view)
-        names = {info.doc_id: info.document for info in documents}
+        names = names_of(documents)
         names |= _collections(docmind) | snapshot_names(docmind)
         shown = _draw_turns(docmind, view, runs, names, is_past=is_past)
     side_panel.draw(docmind, side, view)

@@ -12,6 +12,7 @@ from pathlib import Path
 from docmind.records.answers import TOLD, Answer, Source
 from docmind.rich_text import escape, flow, lean, one_line, visible
 from docmind.ui.app.browser_part import browser_part
+from docmind.ui.app.names import called
 from docmind.wording import _
 
 _MARKERS = re.compile(r"\s*((?:\[\d+\]\s*)+)")
@@ -45,7 +46,7 @@ def citations(answer: Answer) -> str:
 
 def citation(source: Source) -> str:
     """Return document and page of a source."""
-    return _("{document}, page {page}").format(document=one_line(source.document), page=source.page_no)
+    return _("{document}, page {page}").format(document=called(source), page=source.page_no)
 
 
 def reference(sources: Sequence[Source]) -> str:

@@ -18,6 +18,7 @@ from docmind.records.search import Filters, ListName
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import state
 from docmind.ui.app.format import kind, language
+from docmind.ui.app.names import names_of
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def choose_filters(
     (`has_look`), words or the look of pages can be chosen alone. `clear` is called by the button that clears the
     choice, in place of `look_in`.
     """
-    names = {info.doc_id: info.document for info in documents} | dict(collections) | dict(snapshots)
+    names = names_of(documents) | dict(collections) | dict(snapshots)
     told = _told(documents, names)
     style = "secondary" if told else "tertiary"
     with st.popover(told or _("All documents"), icon=":material/filter_alt:", key="filters", type=style):

@@ -13,12 +13,14 @@ import streamlit as st
 
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.answers import Source
+from docmind.records.documents import readable_name
 from docmind.records.query import Query
 from docmind.records.search import MISSING, Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, flow, highlight, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, pace
 from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
+from docmind.ui.app.names import called
 from docmind.ui.app.page_links import Cited, reader_link, source_link
 from docmind.ui.app.page_view import page_jpeg, source_jpeg, source_strip
 from docmind.wording import _, ngettext, number_text
@@ -110,12 +112,12 @@ def _draw_result(docmind: DocMind, hit: MultimodalHit, cited: Cited | None) -> N
             if hit.ocr_confidence is not None
             else ""
         )
-        st.caption(escape(hit.document, limit=36) + read)
+        st.caption(escape(called(hit), limit=36) + read)
         st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
 
 
 def _draw_lost(hit: Hit | MultimodalHit) -> None:
-    st.caption(_("{name}, page {n}: deleted.").format(name=escape(hit.document, limit=36), n=hit.page_no))
+    st.caption(_("{name}, page {n}: deleted.").format(name=escape(called(hit), limit=36), n=hit.page_no))
 
 
 def _page(page_no: int) -> str:
@@ -123,7 +125,7 @@ def _page(page_no: int) -> str:
 
 
 def _page_of(hit: Hit | MultimodalHit) -> str:
-    return _("Page {n} of {name}").format(n=hit.page_no, name=one_line(hit.document))
+    return _("Page {n} of {name}").format(n=hit.page_no, name=called(hit))
 
 
 def _badge(name: ListName) -> str:
@@ -134,6 +136,7 @@ def _badge(name: ListName) -> str:
 _THUMBNAIL = 480  # pixels; shown at about a third of that or less, sharp on dense screens
 _SMALL = 84  # pixels across, beside the citation
 _LOOK = 240  # pixels across, of a page that is all there is to see
+_WITH_FILE, _FILE = 72, 40  # characters of a title that has its file name behind it, and of that
 _NEAR = 156  # two beside each other on a phone
 _HOT, _HOT_PIXELS = 460, 920  # a page with its heat map: pixels across, and those of its picture
 
@@ -184,7 +187,7 @@ def draw_nearest(docmind: DocMind, hits: Sequence[Hit], key: str, cited: Cited |
 def _pages_of(sources: Sequence[Source]) -> str:
     return ", ".join(
         _("\\[{n}\\] {document} page {page_no}").format(
-            n=source.n, document=escape(source.document, limit=32), page_no=source.page_no
+            n=source.n, document=escape(called(source), limit=32), page_no=source.page_no
         )
         for source in sources
     )
@@ -217,7 +220,7 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
     thumbnail, strip = source_jpeg(docmind, source, _THUMBNAIL), source_strip(docmind, source)
     small, words = st.columns([0.13, 0.87], gap="small")
     told = _("Page {page_no} of {document}, highlighted: {quote}").format(
-        page_no=source.page_no, document=one_line(source.document), quote=one_line(source.quote)
+        page_no=source.page_no, document=called(source), quote=one_line(source.quote)
     )
     with small, st.container(width=_SMALL):
         st.image(data_url(thumbnail), width="stretch", alt=told, link=link)
@@ -240,7 +243,7 @@ def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: 
             st.markdown(f":violet-badge[{_(source.how)}]", width="content")
         with st.container(width=_LOOK):
             told = _("Page {page_no} of {document}, {how}").format(
-                page_no=source.page_no, document=one_line(source.document), how=_(source.how)
+                page_no=source.page_no, document=called(source), how=_(source.how)
             )
             st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told, link=link)
         if has_heat(docmind, question, source.doc_id, source.page_no):
@@ -262,9 +265,12 @@ def _draw_heat(docmind: DocMind, source: Source, key: str, question: str) -> Non
     draw_heat(docmind, question, source.doc_id, source.page_no, key, row, show, width=_HOT_PIXELS)
 
 
-def _label(source: Source, longest: int = 72) -> str:
-    name = escape(source.document, limit=longest) or f"*{_('erased document')}*"
-    return f":green-badge[{source.n}] **{_page(source.page_no)}** · {name}"
+def _label(source: Source, longest: int = _WITH_FILE) -> str:
+    title = called(source)
+    name = escape(title, limit=longest) or f"*{_('erased document')}*"
+    is_file_told = longest >= _WITH_FILE and source.document and title != readable_name(source.document)
+    file = f" :gray[:small[{escape(source.document, limit=_FILE)}]]" if is_file_told else ""
+    return f":green-badge[{source.n}] **{_page(source.page_no)}** · {name}{file}"
 
 
 def _draw_gone(source: Source) -> None:
@@ -290,4 +296,4 @@ def _draw_hit(docmind: DocMind, hit: Hit, cited: Cited | None) -> None:
     st.image(data_url(jpeg), width="stretch", alt=_page_of(hit), link=link)
     with st.container(gap=None):
         st.markdown(f"[**{_page(hit.page_no)}**]({link})")
-        st.caption(escape(hit.document, limit=36))
+        st.caption(escape(called(hit), limit=36))

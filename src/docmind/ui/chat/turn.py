@@ -23,6 +23,7 @@ from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
 from docmind.ui.app.format import count, duration, place_of_model
+from docmind.ui.app.names import called
 from docmind.ui.app.page_links import cited_in
 from docmind.ui.chat import filters, history, run, side_panel, sources
 from docmind.ui.chat.copy_answer import draw_copy
@@ -350,19 +351,19 @@ def _draw_noted(answer: Answer) -> None:
 def _draw_passages(answer: Answer, cited: Sequence[Source], lead: str, *, is_other: bool) -> None:
     """Draw quotes that may answer below their lead, by document."""
     st.markdown(escape(lead))
-    documents = dict.fromkeys(source.document for source in cited)
+    documents = dict.fromkeys(map(called, cited))
     for document in documents:
         if len(documents) > 1:
             st.markdown(f"**{escape(document, limit=72)}**")
         for source in cited:
-            if source.document == document:
+            if called(source) == document:
                 st.markdown(quote_markdown(source, cited_in(answer, source.n, is_other=is_other)))
                 page = _("Page {n}").format(n=source.page_no)
                 st.caption(f"— {page}" if len(documents) > 1 else _place(source))
 
 
 def _place(source: Source) -> str:
-    return _("— {document}, page {page_no}").format(document=escape(source.document, limit=72), page_no=source.page_no)
+    return _("— {document}, page {page_no}").format(document=escape(called(source), limit=72), page_no=source.page_no)
 
 
 def _asked(turn: Turn) -> str:

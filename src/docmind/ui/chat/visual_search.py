@@ -24,6 +24,7 @@ from docmind.runtime import log_mistake
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import data_url
+from docmind.ui.app.names import called
 from docmind.ui.app.page_links import reader_link
 from docmind.ui.app.page_view import outlined_jpeg
 from docmind.ui.chat.filters import look_in
@@ -198,16 +199,16 @@ def _draw_page(
     jpeg = errors.attempt(lambda: outlined_jpeg(docmind, hit.doc_id, hit.page_no, quad, width))
     if isinstance(jpeg, DocMindError):
         gone = _("{document}, page {n}: no longer in the library.")
-        page.caption(gone.format(document=escape(hit.document, limit=36), n=hit.page_no))
+        page.caption(gone.format(document=escape(called(hit), limit=36), n=hit.page_no))
         return
     alt = _("Page {n} of {document}, the matching region outlined") if quad else _("Page {n} of {document}")
-    alt = alt.format(n=hit.page_no, document=one_line(hit.document))
+    alt = alt.format(n=hit.page_no, document=called(hit))
     link = reader_link(hit.doc_id, hit.page_no, quad=quad)
     with page, st.container(key=f"{key}-image"):
         st.image(data_url(jpeg), width="stretch", alt=alt, link=link)
     with beside, st.container(key=key, gap="xxsmall"):
         why = f" · {_(_WHY[hit.source])}" if not hit.found and hit.source in _WHY else ""
-        name = escape(hit.document, limit=26 if is_small else 60)
+        name = escape(called(hit), limit=26 if is_small else 60)
         st.caption((name if is_small else f"**{name}**") + why)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"[{_('Page {n}').format(n=hit.page_no)}]({link})", width="content")
@@ -216,7 +217,7 @@ def _draw_page(
                 key=f"picture-ask-{hit.rank}",
                 icon=":material/chat:",
                 type="tertiary" if is_small else "secondary",
-                help=_("Ask {document} only").format(document=escape(hit.document, limit=60)),
+                help=_("Ask {document} only").format(document=escape(called(hit), limit=60)),
                 on_click=_ask_about,
                 args=(hit,),
             )

@@ -34,9 +34,9 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     info = docmind.documents.get(doc_id)
     st.button(_("All documents"), icon=":material/arrow_back:", type="tertiary", on_click=library.close_document)
     errors.show_of(_TROUBLE)
-    title = one_line(info.shown_title)
-    st.subheader(escape(title or info.document, limit=160), anchor=False)
-    if title and title != one_line(info.document):
+    title = one_line(info.label)
+    st.subheader(escape(title, limit=160), anchor=False)
+    if title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
     _draw_actions(docmind, info, begin_in)
     embedding.progress(docmind)

@@ -208,11 +208,9 @@ def _receipts(docmind: DocMind, _ids: tuple[str, ...]) -> None:
 
 
 def _erased(receipts: Sequence[ErasureReceipt]) -> str:
-    pages = sum(receipt.pages for receipt in receipts)
-    told = count(ngettext("{n} page", "{n} pages", pages), pages)
     if len(receipts) == 1:
-        return _("“{name}” was deleted ({pages}).").format(name=escape(receipts[0].document, limit=80), pages=told)
-    return _("{n} documents were deleted ({pages}).").format(n=f"{len(receipts):,}", pages=told)
+        return _("“{name}” was erased.").format(name=escape(receipts[0].document, limit=80))
+    return _("{n} documents were erased.").format(n=f"{len(receipts):,}")
 
 
 def _draw_receipt(docmind: DocMind, receipt: ErasureReceipt) -> None:
@@ -279,14 +277,14 @@ def draw_bin(docmind: DocMind) -> None:
     for info in binned[:_SHOWN]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"binned-{info.doc_id}"):
             with st.container(gap=None):
-                st.markdown(escape(info.shown_title or info.document, limit=90))
+                st.markdown(escape(info.label, limit=90))
                 facts = (
                     kind(info.kind),
                     count(ngettext("{n} page", "{n} pages", info.pages), info.pages),
                     size(info.bytes),
                 )
                 deleted = _("deleted {when}").format(when=when(info.deleted_at_ms or 0))
-                name = (info.document,) if info.shown_title else ()
+                name = (info.document,) if info.label != info.document else ()
                 st.caption(" · ".join(map(escape, (*name, *facts, deleted))))
             st.button(
                 _("Restore"),

@@ -11,7 +11,18 @@ from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.frame import frame
-from docmind.ui.chat import check_text, compare, conversation, dropped, run, side_panel, threads, turn, visual_search
+from docmind.ui.chat import (
+    check_text,
+    compare,
+    conversation,
+    dropped,
+    filters,
+    run,
+    side_panel,
+    threads,
+    turn,
+    visual_search,
+)
 from docmind.ui.chat.conversation import draw_conversation
 from docmind.ui.documents import upload, welcome
 from docmind.wording import N_, _
@@ -95,8 +106,9 @@ def _look(docmind: DocMind) -> None:
 
 
 def _made(docmind: DocMind) -> tuple[str, ...] | DocMindError | None:
-    """Return the examples; None while they are made, which does not begin before a first page was drawn."""
-    return errors.attempt(docmind.examples.get) if app_state().is_drawn else None
+    """Return examples about what is asked; None while they are made, which begins once a first page was drawn."""
+    chosen = filters.chosen_filters(docmind)
+    return errors.attempt(lambda: docmind.examples.get(chosen)) if app_state().is_drawn else None
 
 
 def no_more_documents() -> None:

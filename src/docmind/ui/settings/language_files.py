@@ -41,8 +41,8 @@ def draw_install() -> bool:
     else:
         st.caption(
             _(
-                "It needs llama.cpp, 34 MB. It can be fetched from the package index at the next start of "
-                "DocMind, because the running app may connect nowhere."
+                "It needs llama.cpp, 34 MB. DocMind itself never goes online; its installer does, once, at the "
+                "next start."
             )
         )
         st.button(_("Install at the next start"), key="extra-install", icon=":material/download:", on_click=_wish)

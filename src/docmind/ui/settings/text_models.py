@@ -27,6 +27,7 @@ def section(docmind: DocMind, settings: Settings) -> None:
     cards = [card for card in docmind.text_models.all() if card.kind == "embed"]
     present = [card.name for card in cards if card.state == "present"]
     about = {card.name: _(card.about) for card in cards}
+    built_in = {card.name for card in cards if not card.bytes}  # a model of the user's own is a folder with a size
     used = next((card.name for card in cards if card.in_use), None)
     is_set = settings.embedding.model != "auto"
     with st.container(border=True):
@@ -34,7 +35,7 @@ def section(docmind: DocMind, settings: Settings) -> None:
             _("Model"),
             present,
             index=present.index(used) if used in present else None,
-            format_func=lambda name: f"{name}: {about[name]}",
+            format_func=lambda name: about[name] if name in built_in else f"{name}: {about[name]}",
             disabled=is_set or docmind.is_read_only,
             key="text-model",
             placeholder=_("The model of this library is not here"),
