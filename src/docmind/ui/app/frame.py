@@ -42,12 +42,8 @@ def draw_recovery(docmind: DocMind) -> None:
     code = docmind.keys.recovery_code()
     if code is not None and docmind.documents.all():
         st.html(_LOOKS)
-        with st.container(border=True, horizontal=True, vertical_alignment="center", key="recovery-reminder"):
-            st.markdown(
-                ":material/key: "
-                + _("**Your recovery code is not written down yet.** Without it, a lost key means lost documents."),
-                width="stretch",
-            )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recovery-reminder"):
+            st.markdown(":material/key: " + _("Your recovery code is not written down yet."), width="content")
             _show_button("reminder")
     asked = st.session_state.get(state.RECOVERY)
     if asked == _SHOW and code is not None:
@@ -85,6 +81,7 @@ def _show_button(place: str) -> None:
     st.button(
         _("Show the recovery code"),
         key=f"recovery-show-{place}",
+        type="tertiary" if place == "reminder" else "secondary",
         on_click=_ask_for,
         args=(_SHOW,),
     )
