@@ -268,7 +268,7 @@ def build(
         text_search=text_search, page_search=page_search, lists=lists, answerer=answerer,
         drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=lists), listings=listings,
         conversations=conversations,
-        settings=user_settings, keys=Keys(vault), rotation=rotation, snapshots=snapshots,
+        settings=user_settings, keys=Keys(vault, user_settings), rotation=rotation, snapshots=snapshots,
         text_models=TextModels(settings, vault=vault, embedder=embedder, snapshots=snapshots, is_set=is_model_set),
         erasures=Purge(
             vault=vault, ingest=ingest, index=index, visual=visual, memories=memories, conversations=conversations,

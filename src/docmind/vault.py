@@ -12,7 +12,7 @@ from pathlib import Path
 
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
-from docmind.errors import BehindError, NotFoundError, VaultError
+from docmind.errors import BehindError, DocMindError, NotFoundError, VaultError
 from docmind.runtime import start_children
 from docmind.storage import (
     OPENING,
@@ -33,7 +33,10 @@ from docmind.storage import (
     keep_private,
     key_that_opens,
     open_keys,
+    protect,
+    remove_former_key,
     remove_strays,
+    unprotect,
 )
 from docmind.wording import _
 
@@ -98,6 +101,8 @@ class Vault:
             opened.callback(self.artifacts.close)
             self.catalog, self.nodes = Catalog(self.database), NodeStore(self.database)
             self.clock = OwnClock(self.database)
+            if not self.is_read_only:
+                self.remove_former_key()
             opened.pop_all()
 
     def reopened(self) -> Vault:
@@ -117,6 +122,27 @@ class Vault:
         """Exchange the passphrase, and the recovery code with it; raises as `storage.change_passphrase`."""
         with self.keys_lock:
             self.keys = change_passphrase(self.settings.data_dir, self.keys, now, new)
+
+    def protect(self, new: str, *, keeps_file: bool) -> None:
+        """Let a passphrase open the library from now on; raises as `storage.protect`. The key before is removed."""
+        with self.keys_lock:
+            self.keys = protect(self.settings.data_dir, self.keys, new, keeps_file=keeps_file)
+            self.remove_former_key()
+
+    def unprotect(self, now: str) -> None:
+        """Let a key in the keyring or in a file open the library from now on; raises as `storage.unprotect`."""
+        with self.keys_lock:
+            self.keys = unprotect(self.settings.data_dir, self.settings.keys, self.keys, now)
+
+    def remove_former_key(self) -> None:
+        """Remove a key that no longer opens the library; where that fails, the next opening tries again."""
+        with self.keys_lock:
+            try:
+                remove_former_key(self.settings.data_dir, self.settings.keys, self.keys)
+            except DocMindError as error:
+                _log.warning(
+                    "The key before the passphrase could not be removed; the next start tries again: %s", error
+                )
 
     def begin_rotation(self) -> None:
         """Make new keys beside those in use; what is sealed from now on has the new one."""

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 import forked
 from desks import environment_of
 from docmind.config import KeySettings
-from docmind.errors import CancelledError, ConfigError, NotFoundError, WrongKeyError
+from docmind.errors import CancelledError, ConfigError, KeyUnavailableError, NotFoundError, WrongKeyError
 from docmind.storage.keys import open_keys
 from shells import BEGINNING, Shell, sentence_of
 
@@ -203,3 +203,76 @@ def test_rotated_keys_bring_a_new_code(shell: Shell) -> None:
     told = shell.json("keys", "rotate", "--yes")
     assert told["rotation"]["damaged"] == []
     assert told["recovery_code"] not in (code, old)
+
+
+# --- passphrase -------------------------------------------------------------------------------------------------------
+
+FIRST, SECOND = "canoe lentil orbit velvet harbour", "staple of the stable"
+
+
+def test_a_passphrase_is_given_changed_and_taken_away(shell: Shell) -> None:
+    shell = shell.having(DOCMIND_KEYS__SOURCE="auto")
+    old = made(shell)
+    first, second = shell.file("first", f"{FIRST}\n".encode()), shell.file("second", SECOND.encode())
+    asked = shell.run("keys", "protect", "--new-passphrase-file", first, code=CancelledError.exit_code)
+    assert asked.stderr.splitlines()[0] == "Strong: guessing it is out of reach."
+    assert shell.run("list").stderr == NOTICE  # it opens as before
+
+    given = shell.run("keys", "protect", "--new-passphrase-file", first, "--yes")
+    assert "now opens with your passphrase" in given.stdout
+    assert f"{shell.folder / 'docmind.key'} stays" in given.stdout
+    assert "docmind keys rotate" in given.stdout
+    code = given.stderr.split("recovery code: ")[1].split()[0]
+    assert not opens(shell.folder, old)
+    assert opens(shell.folder, code)
+    assert "needs a passphrase" in sentence_of(shell.run("list", code=KeyUnavailableError.exit_code))
+    said = sentence_of(shell.run("keys", "unprotect", "--yes", code=ConfigError.exit_code))
+    assert "The passphrase of the library is missing." in said
+
+    words = ["--passphrase-file", second, "--new-passphrase-file", second, "--yes"]
+    assert "doesn't open" in sentence_of(shell.run("keys", "passphrase", *words, code=WrongKeyError.exit_code))
+    words[1] = first
+    changed = shell.json("keys", "passphrase", *words)
+    assert changed["recovery_code"] not in (old, code)
+    assert shell.run("keys", "unprotect", "--passphrase-file", first, "--yes", code=WrongKeyError.exit_code)
+    taken = shell.json("keys", "unprotect", "--passphrase-file", second, "--yes")
+    assert taken["source"] == "file"
+    assert shell.run("list").stderr == NOTICE
+    removed = shell.json("keys", "protect", "--new-passphrase-file", first, "--remove-key-file", "--yes")
+    assert (removed["kept_file"], removed["is_former_left"]) == (None, False)
+    assert not (shell.folder / "docmind.key").exists()
+
+
+def test_a_passphrase_is_typed_twice_and_never_shown(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = shell.having(DOCMIND_KEYS__SOURCE="auto")
+    made(shell)
+    for module in ("context", "options"):
+        monkeypatch.setattr(f"docmind.cli.{module}.is_asking", lambda: True)
+    given = shell.run("keys", "protect", typed=f"{FIRST}\n{FIRST}\ny\n")
+    assert FIRST not in given.output
+    shell.run("keys", "passphrase", typed=f"{FIRST}\n{SECOND}\n{SECOND}\ny\n")  # the one of now is asked for once
+    assert "without a passphrase" in shell.run("keys", "unprotect", typed=f"{SECOND}\ny\n").stdout
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"DOCMIND_KEYS__SOURCE": "file"}, "DOCMIND_KEYS__SOURCE=file"),
+        ({"DOCMIND_KEYS__SOURCE": "auto", "DOCMIND_KEYS__PASSPHRASE": FIRST}, "DOCMIND_KEYS__PASSPHRASE"),
+    ],
+)
+def test_a_variable_that_forbids_the_change_is_named(shell: Shell, variables: dict[str, str], named: str) -> None:
+    made(shell.having(DOCMIND_KEYS__SOURCE="file"))
+    said = shell.having(**variables).run("keys", "protect", "--yes", code=ConfigError.exit_code)
+    assert sentence_of(said) == f"docmind: What opens the library is set by {named}."
+    assert shell.run("list").stderr == NOTICE
+
+
+def test_a_library_says_itself_what_opens_it(shell: Shell, caplog: pytest.LogCaptureFixture) -> None:
+    """A variable that says otherwise is not used, and told."""
+    words = ("keys", "protect", "--new-passphrase-file", shell.file("first", FIRST.encode()), "--yes")
+    made(shell)
+    shell.having(DOCMIND_KEYS__SOURCE="auto").run(*words)
+    said = shell.run("list", code=KeyUnavailableError.exit_code)
+    assert "needs a passphrase" in sentence_of(said)
+    assert "DOCMIND_KEYS__SOURCE is file, but this library opens with a passphrase" in caplog.text

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import keyring
-import keyring.backend
 import pytest
 from pydantic import SecretStr
 
@@ -26,37 +25,9 @@ from docmind.errors import (
     WrongKeyError,
 )
 from docmind.storage.keys import OpenedKeys, change_passphrase, open_keys
+from keyrings import Memory, Refusing
 
 posix = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
-
-
-class Memory(keyring.backend.KeyringBackend):
-    """A keyring that lives as long as the test."""
-
-    priority = 5  # pyright: ignore[reportAssignmentType]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.held: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.held.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.held[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.held[service, username]
-
-
-class Refusing(Memory):
-    """One that is there and answers nothing."""
-
-    def get_password(self, service: str, username: str) -> str | None:
-        raise RuntimeError("locked")
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        raise RuntimeError("locked")
 
 
 @pytest.fixture

@@ -141,3 +141,22 @@ def test_a_secret_lies_in_the_keyring_where_the_key_of_the_vault_does(
     assert again.unset(["web.api_key"]) == ("web.api_key",)
     assert not ring.kept
     assert again.now.web == WebSettings()
+
+
+def test_a_secret_moves_with_the_key_of_the_vault(
+    preferences: Preferences, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ring = Ring()
+    monkeypatch.setattr(keys_module, "_keyring", lambda: ring)
+    kept = UserSettings(settings_in(tmp_path), preferences, VAULT, "keyring")
+    kept.put({"web.api_key": "sk-secret", "app.theme": "dark"})
+    held = dict(ring.kept)
+    assert held
+    kept.move_secrets("passphrase")
+    assert not ring.kept
+    assert preferences.get("setting.web.api_key") == "sk-secret"
+    kept.move_secrets("keyring")
+    assert ring.kept == held
+    again = UserSettings(settings_in(tmp_path), preferences, VAULT, "keyring").now
+    assert again.web.api_key == kept.now.web.api_key
+    assert again.app.theme == "dark"

@@ -8,22 +8,17 @@ from pathlib import Path
 
 import click
 
-from docmind.cli.context import is_asking, json_option, opened, plain, print_json
+from docmind.cli.context import json_option, opened, plain, print_json
 from docmind.cli.help import group
+from docmind.cli.options import passphrase_option, typed_passphrase
 from docmind.cli.output import counted_documents, counted_pages, inert, terminal_bar, when
-from docmind.errors import ConfigError
 from docmind.records.bundles import BundleInfo, BundleReport
 from docmind.wording import _, ngettext
 
-_LONGEST = 4_096  # bytes of a file that is read as a passphrase
 _Passphrase = Path | None
 
 _file = click.argument("file", type=click.Path(path_type=Path))
-_passphrase = click.option(
-    "--passphrase-file",
-    type=click.Path(path_type=Path),
-    help="Read the passphrase from the first line of this file instead of asking.",
-)
+_passphrase = passphrase_option("--passphrase-file")
 
 
 @group()
@@ -127,16 +122,5 @@ def _fields(now: tuple[int, int]) -> dict[str, int]:
 
 def _asked(file: _Passphrase, *, is_chosen: bool = False) -> str:
     """Return the passphrase of a bundle; a new one is asked for twice."""
-    if file is not None:
-        try:
-            with open(file, encoding="utf-8") as lines:
-                return lines.read(_LONGEST).partition("\n")[0].rstrip("\r")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(
-                _("The passphrase can't be read from {file}.").format(file=file),
-                hint=_("Give a text file with the passphrase in its first line."),
-            ) from error
-    if not is_asking():
-        raise ConfigError(_("The bundle's passphrase is missing."), hint=_("Give it in a file: --passphrase-file FILE"))
     what = _("Passphrase for the bundle") if is_chosen else _("Passphrase of the bundle")
-    return str(click.prompt(what, hide_input=True, confirmation_prompt=is_chosen, err=True))
+    return typed_passphrase(what, file, missing=_("The bundle's passphrase is missing."), is_chosen=is_chosen)

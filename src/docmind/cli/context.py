@@ -21,7 +21,7 @@ from docmind.records.documents import Box
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, Filters, ListName
 from docmind.runtime import start_logging
-from docmind.storage import check_library, once_free
+from docmind.storage import AskPassphrase, check_library, once_free
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -83,18 +83,26 @@ def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
 
 @contextmanager
 def opened(
-    *, creates: bool = False, reminds: bool = True, accept: bool = False, read_only: bool = False
+    *,
+    creates: bool = False,
+    reminds: bool = True,
+    accept: bool = False,
+    read_only: bool = False,
+    ask_passphrase: AskPassphrase | None = None,
 ) -> Iterator[DocMind]:
     """Open the configured vault. Only a command that `creates` makes one where there is none.
 
     Other processes of the user are answered meanwhile. The recovery code of a new vault, or of one that a recovery code
     opened, is printed on stderr; later commands remind there until it is confirmed, unless `reminds` is False. `accept`
-    continues with a vault that lacks acknowledged changes; `read_only` changes nothing in it.
+    continues with a vault that lacks acknowledged changes; `read_only` changes nothing in it. `ask_passphrase` returns
+    the passphrase in place of the question for it.
 
     Raises `VaultError` where there is no vault, and `VaultBusyError`, which names the app where that is open.
     """
     settings = _started(creates=creates)
-    desk = _owned(settings, _Waiting(settings.data_dir), reminds=reminds, accept=accept, read_only=read_only)
+    desk = _owned(
+        settings, _Waiting(settings.data_dir), reminds=reminds, accept=accept, read_only=read_only, ask=ask_passphrase
+    )
     with desk, _shared(desk, settings):
         yield desk
 
@@ -155,14 +163,21 @@ class _Reaching(_Waiting):
 
 
 def _owned(
-    settings: Settings, waiting: _Waiting, *, reminds: bool = True, accept: bool = False, read_only: bool = False
+    settings: Settings,
+    waiting: _Waiting,
+    *,
+    reminds: bool = True,
+    accept: bool = False,
+    read_only: bool = False,
+    ask: AskPassphrase | None = None,
 ) -> Any:
     """Open the vault, or return what `waiting` has in its place; tell about its recovery code."""
     from docmind.application import DocMind
 
     is_new = not (settings.data_dir / "vault.json").exists()
     is_chosen = is_new or settings.keys.recovery_code is not None  # the code brings a new root key
-    ask = (lambda: _ask_passphrase(is_chosen=is_chosen)) if is_asking() else None
+    if ask is None and is_asking():
+        ask = lambda: _ask_passphrase(is_chosen=is_chosen)  # noqa: E731
     desk = once_free(
         lambda: DocMind(settings, ask_passphrase=ask, read_only=read_only, accept=accept), waiting.wait_s, waiting
     )

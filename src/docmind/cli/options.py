@@ -1,6 +1,7 @@
-"""Options of commands that ask: made from the fields of `Query` and `Filters`.
+"""Options that several commands have: those of questions, made from the fields of `Query` and `Filters`; passphrases.
 
-A value is not checked here: `Query` refuses it, with the sentence that it has at every door.
+A value is not checked here: `Query` refuses it, with the sentence that it has at every door. A passphrase is never an
+argument, because other users of a machine can read command lines.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import click
 
+from docmind.cli.context import is_asking
 from docmind.client import Parameter, filter_parameters, parameters
 from docmind.errors import ConfigError
 from docmind.records.query import Operation
@@ -18,6 +20,7 @@ from docmind.records.values import bounds_of
 from docmind.wording import _
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+_LONGEST = 4_096  # bytes of a file that is read as a passphrase
 
 
 def asking(operation: Operation, *, without: Collection[str] = ()) -> Decorator:
@@ -107,3 +110,30 @@ def _value(one: Parameter, value: Any) -> Any:
                 )
         return {name: int(number) for name, _equals, number in pairs} or None
     return None if value in (None, (), "") else value
+
+
+def passphrase_option(name: str, about: str = "Read the passphrase") -> Decorator:
+    """Return an option for a file with a passphrase in its first line; `/dev/stdin` and `/dev/fd/3` are files too."""
+    help_text = f"{about} from the first line of this file instead of asking."
+    return click.option(name, type=click.Path(path_type=Path), help=help_text)
+
+
+def typed_passphrase(
+    what: str, file: Path | None, *, missing: str, is_chosen: bool = False, option: str = "--passphrase-file"
+) -> str:
+    """Return the passphrase in the file, else ask for `what` in the terminal without showing it; a new one twice.
+
+    Raises `ConfigError` where the file cannot be read, and with `missing` where nobody can be asked.
+    """
+    if file is not None:
+        try:
+            with open(file, encoding="utf-8") as lines:
+                return lines.read(_LONGEST).partition("\n")[0].rstrip("\r")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                _("The passphrase can't be read from {file}.").format(file=file),
+                hint=_("Give a text file with the passphrase in its first line."),
+            ) from error
+    if not is_asking():
+        raise ConfigError(missing, hint=_("Give it in a file: {option} FILE").format(option=option))
+    return str(click.prompt(what, hide_input=True, confirmation_prompt=is_chosen, err=True))

@@ -154,6 +154,7 @@ class History:
                 state=_state(point),
                 is_current=point.checkpoint_id in current,
                 is_found=not _is_missing(point),
+                is_sure=(point.values.get("answer") or {}).get("outcome") != "maybe",
             )
             for point in shown
         )

@@ -100,6 +100,8 @@ class Run:
     """Whether it lies on the path from the beginning to the current state of the conversation."""
     is_found: bool = True
     """Whether its answer is more than that nothing was found."""
+    is_sure: bool = True
+    """Whether it is more than passages that may answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,6 @@ from .kept_database import (
 )
 from .keys import (
     LARGEST_KEY_FILE,
-    SHORTEST_PASSPHRASE,
     AskPassphrase,
     Keyset,
     OpenedKeys,
@@ -48,12 +47,17 @@ from .keys import (
     default_key_folder,
     derive,
     is_key_file,
+    key_file,
     open_keys,
+    protect,
+    remove_former_key,
+    unprotect,
 )
 from .lock import OwnerLock, hold, once_free
 from .mark import Mark
 from .migrations import MIGRATIONS
 from .own_clock import Ages, OwnClock
+from .passphrases import SHORTEST_PASSPHRASE, strength_in_words, strength_of
 from .preferences import Preferences
 from .snapshot_files import Manifest, Member, SnapshotFiles, open_part, seal_part
 from .user_settings import SETTABLE, UserSettings
@@ -121,6 +125,7 @@ __all__ = [
     "keep_database",
     "keep_private",
     "kept_databases",
+    "key_file",
     "key_that_opens",
     "once_free",
     "open_keys",
@@ -128,13 +133,18 @@ __all__ = [
     "open_part",
     "outside_files",
     "own_files",
+    "protect",
     "read_own",
     "reading",
     "remove_database",
+    "remove_former_key",
     "remove_strays",
     "replacing",
     "schema_of",
     "seal_part",
+    "strength_in_words",
+    "strength_of",
+    "unprotect",
     "unseal_labelled",
     "wish",
     "wishes",

@@ -125,6 +125,25 @@ def write_private(path: Path, data: bytes, *, replace: bool) -> None:
         ) from error
 
 
+def erase_file(path: Path) -> None:
+    """Overwrite a file with random bytes and remove it, durably; nothing where there is none.
+
+    A disk may keep the old bytes elsewhere, as SSDs and file systems that copy on write do. Raises `VaultError`.
+    """
+    try:
+        with os.fdopen(open_own(path, os.O_RDWR), "r+b", buffering=0) as file:
+            file.write(secrets.token_bytes(os.fstat(file.fileno()).st_size))
+            os.fsync(file.fileno())
+        path.unlink()
+        sync_folder(path.parent)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise VaultError(
+            _("{path} can't be removed: {strerror}.").format(path=path, strerror=error.strerror)
+        ) from error
+
+
 def is_disk_full(error: OSError) -> bool:
     """Return whether a call failed because the disk or the user's quota is full."""
     return error.errno in _NO_ROOM

@@ -12,6 +12,13 @@ option: t=3, p=4, 64 MiB).
 
 The other fields are bound as associated data: a changed one is refused. `keyset` is also bound to the other two parts,
 so that neither can be removed or exchanged without the root key, and `unconfirmed` to `recovery`.
+
+A change of the source writes the new root key, where one is kept, then `vault.json` with the field `former`, which
+names the key before; then that key is removed, and the field. A process that is killed in between leaves a library that
+opens in the old way or in the new one, and the next opening removes what is left. `keyset` alone binds `former`: the
+field goes at a time when the recovery code may not be known any more.
+
+The module is long because all of this has one format, and the parts of it hold each other.
 """
 
 from __future__ import annotations
@@ -19,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import hmac
 import json
+import logging
 import os
 import re
 import secrets
@@ -38,11 +46,12 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from docmind.config import KeySettings
 from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultError, VaultFormatError, WrongKeyError
 from docmind.storage.data_folder import own_files
-from docmind.storage.files import read_own, reading, unfinished, write_private
+from docmind.storage.files import erase_file, read_own, reading, unfinished, write_private
+from docmind.storage.passphrases import SHORTEST_PASSPHRASE
 from docmind.wording import _
 
+_log = logging.getLogger(__name__)
 SOURCES = {"file": "key file", "keyring": "key in the keyring", "passphrase": "passphrase"}
-SHORTEST_PASSPHRASE = 8
 LARGEST_KEY_FILE = 256  # bytes that may be a key with white space around it
 _SERVICE = "docmind"
 _ARGON2 = {"iterations": 3, "lanes": 4, "memory_kib": 65_536}
@@ -76,12 +85,30 @@ def make_root(
     if source == "keyring":
         _keep_in_keyring(vault_id, root)
         return root
-    path = _key_file(data_dir, vault_id, settings)
+    path = key_file(data_dir, vault_id, settings)
     kept = _make_key_file(path, root)
-    with contextlib.suppress(OSError):
-        for stray in own_files(path.parent, unfinished(path)):  # left by a killed process; it may hold the key
-            stray.unlink(missing_ok=True)
+    _remove_strays(path)
     return kept
+
+
+def _remove_strays(path: Path) -> None:
+    """Erase what a killed process left while it wrote or erased a key file; it may hold the key."""
+    with contextlib.suppress(OSError, VaultError):
+        for stray in own_files(path.parent, unfinished(path)):
+            erase_file(stray)
+
+
+def _erase_key_file(path: Path) -> None:
+    """Erase a key file. It gets a temporary name first, so that a kill leaves nothing that looks like a key."""
+    aside = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.new")  # as `unfinished` knows it
+    try:
+        path.replace(aside)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        told = _("{path} can't be removed: {strerror}.").format(path=path, strerror=error.strerror)
+        raise VaultError(told) from error
+    erase_file(aside)
 
 
 def read_root(
@@ -103,7 +130,7 @@ def read_root(
                 _("The keyring has no key for this library ({vault_id}).").format(vault_id=vault_id)
             )
         return _root_from(stored, _("What the keyring holds for this library"))
-    return _read_key_file(_key_file(data_dir, vault_id, settings))
+    return _read_key_file(key_file(data_dir, vault_id, settings))
 
 
 def default_key_folder() -> Path:
@@ -158,7 +185,7 @@ def passphrase_key(passphrase: str, cost: Any) -> bytes:
     return kdf.derive(unicodedata.normalize("NFC", passphrase).encode("utf-8", "surrogatepass"))
 
 
-def _key_file(data_dir: Path, vault_id: str, settings: KeySettings) -> Path:
+def key_file(data_dir: Path, vault_id: str, settings: KeySettings) -> Path:
     """Return the path of the key file with links resolved, as one may lead to a removable medium.
 
     Raises `ConfigError` where it lies in the data folder.
@@ -227,6 +254,14 @@ def _keep_in_keyring(vault_id: str, root: bytes) -> None:
         raise KeyUnavailableError(
             _("This system has no keyring that can keep a key."), hint=_("Set DOCMIND_KEYS__SOURCE=file.")
         )
+
+
+def _remove_from_keyring(vault_id: str) -> None:
+    try:
+        if _keyring().get_password(_SERVICE, vault_id) is not None:
+            _keyring().delete_password(_SERVICE, vault_id)
+    except Exception as error:  # each keyring backend raises its own kinds
+        raise KeyUnavailableError(_("The keyring did not answer.")) from error
 
 
 def write_secret(vault_id: str, name: str, secret: str) -> None:
@@ -415,6 +450,20 @@ class RecoveryCode:
             except VaultError:
                 return False
 
+    @property
+    def former(self) -> dict[str, str] | None:
+        """The key that no longer opens the vault and is still to be removed, its `source` and its `name`; or None."""
+        return self._raw.get("former")
+
+    def named(self) -> str:
+        """Return a name of the root key that tells nothing about it."""
+        return _named(self._wrapping)
+
+    def forget_former(self) -> None:
+        """Note that the key of the source before is removed. Raises `DiskFullError`, `VaultError`."""
+        with self._lock:
+            self._write({name: self._raw[name] for name in self._raw if name not in ("keyset", "former")}, self._keyset)
+
     def describe(self) -> None:
         """Write `vault.json` again as it was read or written last. Raises `DiskFullError`, `VaultError`."""
         with self._lock:
@@ -524,7 +573,13 @@ def open_keys(data_dir: Path, settings: KeySettings, ask_passphrase: AskPassphra
     if settings.recovery_code is not None:
         keyset = _unwrap(_code_key(settings.recovery_code.get_secret_value(), vault_id), raw, "recovery", _CODE)
         # A new root key, and a new code, for the old one has been used.
-        return _seal(data_dir, path, settings, ask_passphrase, vault_id, keyset)
+        return _seal(data_dir, path, settings, ask_passphrase, vault_id, keyset, raw.get("former"))
+    if settings.source not in ("auto", source):
+        _log.warning(
+            "DOCMIND_KEYS__SOURCE is %s, but this library opens with a %s; the variable is not used.",
+            settings.source,
+            SOURCES[source],
+        )
     root = read_root(source, raw.get("argon2id"), data_dir, vault_id, settings, ask_passphrase)
     keyset = _unwrap(_wrapping_key(root, vault_id), raw, "keyset", SOURCES[source])
     return OpenedKeys(vault_id, source, RecoveryCode(path, raw, root, keyset))
@@ -536,12 +591,75 @@ def change_passphrase(data_dir: Path, keys: OpenedKeys, now: str, new: str) -> O
     Raises `ConfigError` where the vault opens with another kind of key or `new` is too short, `WrongKeyError` where
     `now` is not its passphrase, `DiskFullError`, `VaultError`; nothing is changed then.
     """
-    path = data_dir / "vault.json"
-    raw = _read_description(path)
-    if raw["source"] != "passphrase":
+    _check_length(new)
+    _check_passphrase(data_dir, keys.vault_id, now)
+    return _sealed_again(data_dir, keys, KeySettings(source="passphrase"), lambda: new)
+
+
+def protect(data_dir: Path, keys: OpenedKeys, new: str, *, keeps_file: bool) -> OpenedKeys:
+    """Let a passphrase open a vault that opens with a key in a file or in the keyring; the recovery code is new too.
+
+    The key before opens nothing from then on; `remove_former_key` removes it, but for a file that `keeps_file` leaves
+    to other vaults. Raises `ConfigError` where the vault opens with a passphrase already or `new` is too short,
+    `DiskFullError`, `VaultError`; nothing is changed then.
+    """
+    if keys.source == "passphrase":
         raise ConfigError(
-            _("This library opens with a {sources}, not with a passphrase.").format(sources=SOURCES[raw["source"]])
+            _("This library opens with a passphrase already."), hint=_("`docmind keys passphrase` changes it.")
         )
+    _check_length(new)
+    is_kept = keys.source == "file" and keeps_file
+    former = None if is_kept else {"source": keys.source, "name": keys.recovery.named()}
+    return _sealed_again(data_dir, keys, KeySettings(source="passphrase"), lambda: new, former)
+
+
+def unprotect(data_dir: Path, settings: KeySettings, keys: OpenedKeys, now: str) -> OpenedKeys:
+    """Let a new key in the keyring or in a file open a vault in place of its passphrase `now`.
+
+    `settings` choose between the two, and name the file; one that they name and that exists already is used. The
+    recovery code is new too. Raises `ConfigError` where the vault has no passphrase, `WrongKeyError` where `now` is not
+    it, `KeyUnavailableError` where the key cannot be kept, `DiskFullError`, `VaultError`; nothing is changed then.
+    """
+    _check_passphrase(data_dir, keys.vault_id, now)
+    if choose_source(settings) == "file" and settings.file is None:
+        # Nothing opens with what lies there: it was left by a change that was interrupted.
+        _erase_key_file(key_file(data_dir, keys.vault_id, settings))
+    return _sealed_again(data_dir, keys, settings, None)
+
+
+def remove_former_key(data_dir: Path, settings: KeySettings, keys: OpenedKeys) -> None:
+    """Remove the key that opened the vault before its source was changed: the keyring's entry, or the file.
+
+    The file is overwritten first. Does nothing where none is left. Raises `KeyUnavailableError`, `ConfigError`,
+    `VaultError`, `DiskFullError`; call it again then.
+    """
+    former = keys.recovery.former
+    if former is None:
+        return
+    if former["source"] == "keyring":
+        _remove_from_keyring(keys.vault_id)
+    else:
+        path = key_file(data_dir, keys.vault_id, settings)
+        if _is_key(path, keys.vault_id, former["name"]):  # the settings may name the file of other vaults by now
+            _erase_key_file(path)
+        _remove_strays(path)
+    keys.recovery.forget_former()
+
+
+def _is_key(path: Path, vault_id: str, name: str) -> bool:
+    """Return whether the file holds the root key of this name."""
+    try:
+        root = _read_key_file(path)
+    except (KeyUnavailableError, WrongKeyError):
+        return False
+    return hmac.compare_digest(_named(_wrapping_key(root, vault_id)), name)
+
+
+def _named(wrapping: bytes) -> str:
+    return derive(wrapping, b"", b"docmind former key").hex()[:32]
+
+
+def _check_length(new: str) -> None:
     if len(new) < SHORTEST_PASSPHRASE:
         raise ConfigError(
             _("A passphrase has at least {shortest_passphrase} characters.").format(
@@ -549,10 +667,27 @@ def change_passphrase(data_dir: Path, keys: OpenedKeys, now: str, new: str) -> O
             ),
             hint=_("Choose a longer one."),
         )
+
+
+def _check_passphrase(data_dir: Path, vault_id: str, now: str) -> None:
+    """Raise `ConfigError` where the vault opens with another kind of key, `WrongKeyError` for another passphrase."""
+    raw = _read_description(data_dir / "vault.json")
+    if raw["source"] != "passphrase":
+        raise ConfigError(
+            _("This library opens with a {sources}, not with a passphrase.").format(sources=SOURCES[raw["source"]])
+        )
     settings = KeySettings(source="passphrase")
-    root = read_root("passphrase", raw.get("argon2id"), data_dir, keys.vault_id, settings, lambda: now)
-    _unwrap(_wrapping_key(root, keys.vault_id), raw, "keyset", SOURCES["passphrase"])
-    return _seal(data_dir, path, settings, lambda: new, keys.vault_id, keys.keyset)
+    root = read_root("passphrase", raw.get("argon2id"), data_dir, vault_id, settings, lambda: now)
+    _unwrap(_wrapping_key(root, vault_id), raw, "keyset", SOURCES["passphrase"])
+
+
+def _sealed_again(
+    data_dir: Path, keys: OpenedKeys, settings: KeySettings, ask: AskPassphrase | None,
+    former: dict[str, str] | None = None,
+) -> OpenedKeys:  # fmt: skip
+    """Seal an open vault under a new root key; a key that an earlier change has left is still to be removed."""
+    former = former or keys.recovery.former
+    return _seal(data_dir, data_dir / "vault.json", settings, ask, keys.vault_id, keys.keyset, former)
 
 
 def _read_description(path: Path) -> dict[str, Any]:
@@ -570,24 +705,33 @@ def _read_description(path: Path) -> dict[str, Any]:
             )
         if not re.fullmatch("[0-9a-f]{16}", raw["vault_id"]) or raw["source"] not in SOURCES:
             raise ValueError("not a vault id, or no such source")
+        former = raw.get("former", {"source": "file", "name": ""})
+        if former.keys() != {"source", "name"} or former["source"] not in ("file", "keyring"):
+            raise ValueError("no key that could be removed")
         parts = ("keyset", "recovery", *(("unconfirmed",) if "unconfirmed" in raw else ()))
         if not all(re.fullmatch("(?:[0-9a-f]{2})+", raw[part]) for part in parts):
             raise ValueError("not sealed")
     except OSError as error:
         raise VaultError(_("{path} cannot be read: {strerror}.").format(path=path, strerror=error.strerror)) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise VaultFormatError(_("{path} doesn't describe a library, or is damaged.").format(path=path)) from error
     return raw
 
 
 def _seal(
-    data_dir: Path, path: Path, settings: KeySettings, ask: AskPassphrase | None, vault_id: str, keyset: Keyset
-) -> OpenedKeys:
-    """Write `vault.json` with a root key and a new, unconfirmed recovery code."""
+    data_dir: Path, path: Path, settings: KeySettings, ask: AskPassphrase | None, vault_id: str, keyset: Keyset,
+    former: dict[str, str] | None = None,
+) -> OpenedKeys:  # fmt: skip
+    """Write `vault.json` with a root key and a new, unconfirmed recovery code.
+
+    The key `former` is to be removed then, unless the new one has taken its place.
+    """
     source = choose_source(settings)
     raw: dict[str, Any] = {"format": FORMAT, "vault_id": vault_id, "source": source}
     if source == "passphrase":
         raw["argon2id"] = new_cost()
+    if former is not None and former["source"] != source:
+        raw["former"] = former
     root = make_root(source, raw.get("argon2id"), data_dir, vault_id, settings, ask)
     recovery = RecoveryCode(path, raw, root, keyset)
     recovery.renew()
@@ -598,8 +742,8 @@ def _associated(raw: dict[str, Any], part: str) -> bytes:
     """Return the associated data of a sealed part: the plain fields and the parts that it authenticates."""
     unbound = {
         "keyset": ("keyset",),
-        "recovery": ("keyset", "recovery", "unconfirmed"),  # it does not change when the code is confirmed
-        "unconfirmed": ("keyset", "unconfirmed"),
+        "recovery": ("keyset", "recovery", "unconfirmed", "former"),  # it does not change when the code is confirmed
+        "unconfirmed": ("keyset", "unconfirmed", "former"),
     }[part]
     return json.dumps({name: raw[name] for name in raw if name not in unbound}, sort_keys=True).encode()
 

@@ -126,6 +126,26 @@ class UserSettings:
         """Unset these, so that their defaults apply; return the names of those that were set. Raises `ConfigError`."""
         return self.put(dict.fromkeys(names))
 
+    def move_secrets(self, key_source: str) -> None:
+        """Keep secrets where the vault's key lies from now on: in the keyring, or in `vault.db`.
+
+        A secret that the keyring does not give or take stays where it is.
+        """
+        self._uses_keyring = key_source == "keyring"
+        for name in SETTABLE:
+            kept = self._kept(name)
+            if self.info(name).kind != "secret" or kept is None or (kept == _KEYRING) is self._uses_keyring:
+                continue
+            try:
+                secret = self._read(name)
+                if self._uses_keyring:
+                    write_secret(self._vault_id, name, secret)
+                self._preferences.put(_PREFIX + name, _KEYRING if self._uses_keyring else secret)
+                if not self._uses_keyring:
+                    remove_secret(self._vault_id, name)
+            except KeyUnavailableError as error:
+                _log.warning("%s stays where it was: %s", name, error)
+
     def _laid_over(self) -> Settings:
         """Return the given settings with what is kept; what cannot be used any more is left out, and logged."""
         now = self._given

@@ -178,6 +178,21 @@ def test_a_library_without_a_typed_passphrase_does_not_lock(state: AppState, mon
     state.close()
 
 
+def test_a_library_that_gets_a_passphrase_locks_by_itself(state: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "auto")
+    monkeypatch.setattr(desk_module, "_IDLE_LOOK_S", 0.05)
+    docmind = state.open()
+    docmind.keys.protect(FIRST)
+    state.watch_use()
+    state.change({"keys.lock_after_min": 5})
+    assert state.is_lockable
+    monkeypatch.setattr(state.activity, "idle_s", lambda: 301.0)
+    assert wait_until(lambda: not state.is_open)
+    with pytest.raises(KeyUnavailableError):
+        state.open()
+    assert state.open(FIRST).keys.asks_passphrase
+
+
 def test_the_recovery_code_opens_and_sets_a_passphrase(locked_by_words: AppState) -> None:
     state = locked_by_words
     code = state.open().keys.recovery_code() or ""

@@ -83,7 +83,11 @@ class AppState:
         if not docmind.is_read_only:
             docmind.queue.start()
         self._warm(docmind)
-        if docmind.keys.asks_passphrase:
+        self.watch_use()
+
+    def watch_use(self) -> None:
+        """Lock the library by itself from now on, where it opens with a passphrase that the user types. Idempotent."""
+        if self.is_lockable:
             self._locking.start(self._lock_when_idle)
 
     @property

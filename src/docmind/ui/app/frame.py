@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import BehindError, DocMindError, WrongKeyError
-from docmind.storage import SHORTEST_PASSPHRASE
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import AppState, app_state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.dialogs import dialog
+from docmind.ui.app.passphrase import draw_dialog, wrong_choice
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _LOOKS = Path(__file__).with_suffix(".css")
-_SHOW, _RENEW = "show", "renew"
+_SHOW, _RENEW = state.SHOW_CODE, "renew"
 _LOOK_S = 2.0
 _FILE = N_("""Recovery code of the DocMind library {vault_id}
 
@@ -42,12 +42,8 @@ def draw_recovery(docmind: DocMind) -> None:
     code = docmind.keys.recovery_code()
     if code is not None and docmind.documents.all():
         st.html(_LOOKS)
-        with st.container(border=True, horizontal=True, vertical_alignment="center", key="recovery-reminder"):
-            st.markdown(
-                ":material/key: "
-                + _("**Your recovery code is not written down yet.** Without it, a lost key means lost documents."),
-                width="stretch",
-            )
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recovery-reminder"):
+            st.markdown(":material/key: " + _("Your recovery code is not written down yet."), width="content")
             _show_button("reminder")
     asked = st.session_state.get(state.RECOVERY)
     if asked == _SHOW and code is not None:
@@ -85,6 +81,7 @@ def _show_button(place: str) -> None:
     st.button(
         _("Show the recovery code"),
         key=f"recovery-show-{place}",
+        type="tertiary" if place == "reminder" else "secondary",
         on_click=_ask_for,
         args=(_SHOW,),
     )
@@ -173,6 +170,7 @@ def _draw(opened: DocMind, draw: Callable[[DocMind], None]) -> None:
         _reading_only(app_state())
     else:
         draw_recovery(opened)
+        draw_dialog(opened)
     draw(opened)
 
 
@@ -242,7 +240,7 @@ def _unlock(vault: AppState, passphrase: str, again: str, *, is_chosen: bool) ->
     if not passphrase:
         st.error(_("Type the passphrase."), icon=":material/error:")
         return
-    if is_chosen and (wrong := _wrong_choice(passphrase, again)):
+    if is_chosen and (wrong := wrong_choice(passphrase, again)):
         st.error(wrong, icon=":material/error:")
         return
     with st.spinner(_("Opening the library…")):
@@ -271,7 +269,7 @@ def _recover(vault: AppState) -> None:
         if not code.strip():
             st.error(_("Type the recovery code."), icon=":material/error:")
             return
-        if wrong := _wrong_choice(new, again):
+        if wrong := wrong_choice(new, again):
             st.error(wrong, icon=":material/error:")
             return
         _ask_for(_SHOW)  # first: once the library is open, `_follow_unlocking` may end this run at any line
@@ -288,15 +286,6 @@ def _recover(vault: AppState) -> None:
             errors.show(outcome)
         else:
             st.rerun()
-
-
-def _wrong_choice(passphrase: str, again: str) -> str:
-    """Return why a new passphrase cannot be used; empty where it can."""
-    if passphrase != again:
-        return _("The two differ.")
-    if len(passphrase) < SHORTEST_PASSPHRASE:
-        return _("Use at least {shortest_passphrase} characters.").format(shortest_passphrase=SHORTEST_PASSPHRASE)
-    return ""
 
 
 def _follow_unlocking() -> None:

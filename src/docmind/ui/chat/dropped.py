@@ -192,7 +192,8 @@ def _draw_picture(docmind: DocMind, dropped: Dropped, number: int, name: str) ->
 
 
 def _draw_dismiss() -> None:
-    st.button("", key="dropped-dismiss", icon=":material/close:", type="tertiary", help=_("Dismiss"), on_click=_dismiss)
+    label = _("Dismiss")
+    st.button(label, key="dropped-dismiss", icon=":material/close:", type="tertiary", help=label, on_click=_dismiss)
 
 
 def _wait(docmind: DocMind, dropped: Dropped, unread: int) -> None:

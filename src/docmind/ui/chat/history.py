@@ -122,6 +122,7 @@ _ICONS = {
     "unanswered": ":material/error:",
 }
 _NOT_FOUND = ":material/search_off:"
+_MAY_ANSWER = ":material/help:"
 _BRANCHES = ":material/call_split:"
 _ANSWERING = ":material/hourglass_top:"
 _LOOKS = Path(__file__).with_suffix(".css")
@@ -213,7 +214,7 @@ def switcher(docmind: DocMind, view: ThreadView, turn: Turn) -> None:
         for step, icon, told in ((-1, "chevron_left", _("Earlier version")), (1, "chevron_right", _("Later version"))):
             other = beside[here + step] if 0 <= here + step < len(beside) else None
             st.button(
-                "",
+                told,
                 key=f"{key}{step}",
                 icon=f":material/{icon}:",
                 type="tertiary",
@@ -336,7 +337,9 @@ def _draw_line(
 
 
 def _icon(run: Run) -> str:
-    return _NOT_FOUND if run.state == "answered" and not run.is_found else _ICONS[run.state]
+    if run.state != "answered":
+        return _ICONS[run.state]
+    return _NOT_FOUND if not run.is_found else _ICONS[run.state] if run.is_sure else _MAY_ANSWER
 
 
 def _choices(line: Line, standing: str | None) -> list[str]:

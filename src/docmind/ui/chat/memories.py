@@ -217,7 +217,7 @@ def _draw_row(docmind: DocMind, memory: Memory, thread_id: str | None, *, can_me
             st.markdown(escape(memory.text))
             st.caption(f"{scope} · {when(memory.updated_at_ms)}")
         st.button(
-            "",
+            _("Correct {name}").format(name=name),
             key=f"edit-memory-{memory.memory_id}",
             icon=":material/edit:",
             type="tertiary",
@@ -226,7 +226,7 @@ def _draw_row(docmind: DocMind, memory: Memory, thread_id: str | None, *, can_me
             args=(memory.memory_id,),
         )
         st.button(
-            "",
+            _("Forget {name}").format(name=name),
             key=f"forget-memory-{memory.memory_id}",
             icon=":material/delete:",
             type="tertiary",

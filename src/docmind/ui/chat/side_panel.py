@@ -66,7 +66,7 @@ def draw(docmind: DocMind, place: DeltaGenerator | None, view: ThreadView | None
             st.markdown(f"**{_(standing)}**", width="stretch")
             label = _("Close")
             st.button(
-                "",
+                label,
                 key="beside-close",
                 icon=":material/close:",
                 type="tertiary",

@@ -53,7 +53,7 @@ def draw_question(docmind: DocMind, thread: Thread, turn: Turn, key: str, *, is_
             return
         with question(turn.question, key):
             st.button(
-                "",
+                _("Edit the question and ask again"),
                 key=f"{key}-edit",
                 icon=":material/edit:",
                 type="tertiary",

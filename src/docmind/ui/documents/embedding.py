@@ -209,7 +209,7 @@ def _draw_over(docmind: DocMind, job: EmbeddingProgress) -> None:
         words, close = st.columns([0.94, 0.06], vertical_alignment="center")
         words.markdown(_summary(job))
         close.button(
-            "",
+            _("Dismiss"),
             key=f"dismiss-{job.job_id}",
             icon=":material/close:",
             type="tertiary",

@@ -347,7 +347,7 @@ def _draw_cancelled(docmind: DocMind, files: Sequence[UploadInfo]) -> None:
         st.markdown(f"**{_('Not read:')}** {names}{more}", width="stretch")
         _button(_("Add again"), "again", ":material/undo:", lambda: docmind.queue.retry(ids))
         told = _("Remove from this list")
-        _button("", "drop", ":material/close:", lambda: _remove(docmind, files), told=told, is_quiet=True)
+        _button(told, "drop", ":material/close:", lambda: _remove(docmind, files), told=told, is_quiet=True)
 
 
 def _draw_failed(docmind: DocMind, info: UploadInfo) -> None:
@@ -382,7 +382,7 @@ def _draw_locked(docmind: DocMind, info: UploadInfo) -> None:
 def _remove_button(docmind: DocMind, info: UploadInfo) -> None:
     told = _("Remove {name} from this list").format(name=escape(info.document, limit=60))
     key = f"remove-{info.upload_id}"
-    _button("", key, ":material/delete:", lambda: _remove(docmind, [info]), told=told, is_quiet=True)
+    _button(told, key, ":material/delete:", lambda: _remove(docmind, [info]), told=told, is_quiet=True)
 
 
 def _line_of_acts() -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.records.documents import Upload
-from docmind.ui.app import errors
+from docmind.ui.app import errors, passphrase
 from docmind.ui.documents import upload
 from docmind.ui.documents.sample import SAMPLE_NAME, sample_document
 from docmind.wording import N_, _
@@ -35,10 +35,13 @@ def draw(docmind: DocMind) -> None:
         st.title(_("Ask your documents"), anchor=False)
         st.write(_("Add a few files to begin."))
         upload.uploader(docmind)
-        st.button(
-            _("Try it with a sample"), key="sample-add", icon=":material/description:", type="tertiary",
-            on_click=_add_sample, args=(docmind,), help=_("A made-up lease of three pages. You can delete it."),
-        )  # fmt: skip
+        with st.container(horizontal=True, gap="medium", key="welcome-more"):
+            st.button(
+                _("Try it with a sample"), key="sample-add", icon=":material/description:", type="tertiary",
+                on_click=_add_sample, args=(docmind,), help=_("A made-up lease of three pages. You can delete it."),
+            )  # fmt: skip
+            if docmind.keys.source != "passphrase" and not docmind.keys.fixed_by:
+                passphrase.button("protect", "welcome")
         errors.show_of(_SAMPLE)
         if upload.is_empty(docmind):
             lines = "".join(_ability(picture, *texts) for picture, texts in _ABILITIES.items())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from docmind.errors import DocMindError
-from docmind.rich_text import escape
+from docmind.rich_text import escape, visible
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.frame import frame
@@ -59,6 +60,9 @@ def chat(docmind: DocMind) -> None:
             first_question(docmind)
         conversation.draw_view(None)
     else:
+        title = errors.attempt(lambda: docmind.conversations.thread(thread_id).title)
+        if not isinstance(title, DocMindError):
+            st.html(f'<h1 class="unseen">{html.escape(visible(title))}</h1>')  # the list beside it shows it
         takes = draw_conversation(docmind, thread_id, documents)
     if documents:
         with st.bottom:

@@ -38,7 +38,7 @@ st.html(PICTURES / "looks.css")
 st.logo(str(PICTURES / "mark.svg"))
 st.session_state[state.CAME_BACK] = st.session_state.get(state.PAGE, page.url_path) != page.url_path
 st.session_state[state.PAGE] = page.url_path
-with st.sidebar:
+with st.sidebar, st.container(key="pages-of-the-app", gap="xsmall"):
     for icon, entry in PAGES.items():
         st.page_link(entry, label=_(entry.title), icon=icon, width="stretch")
 
@@ -47,6 +47,8 @@ mount_reader(_ask)
 with st.container(key="steady"):
     view = [page.url_path, *map(st.query_params.get, (state.OPEN_DOCUMENT, state.OPEN_BIN))]
     view.append("".join(st.session_state.get(state.COMPARING, ())))
+    texts = {"pages": _("Pages of DocMind"), "arrived": _("The answer is here.")}
+    browser_part(PICTURES, "spoken", data={"texts": texts}, key="spoken-part", height=1)
     browser_part(PICTURES, "steady", data={"view": "/".join(one or "" for one in view)}, key="steady-part", height=1)
 if st.session_state.pop(state.ASK_DOCUMENT, False) and page.url_path:
     st.switch_page(PAGES[":material/forum:"])

@@ -39,6 +39,7 @@ _TEXTS = {
     "previousMatch": N_("Previous match"),
     "nextMatch": N_("Next match"),
     "thumbnails": N_("Pages"),
+    "more": N_("More"),
     "pageName": N_("Page {n}"),
     "imageOf": N_("Page {n} of {pages} of {name}"),
     "outlined": N_("{told}, the matching region outlined"),

@@ -3,6 +3,7 @@
    are set with `textContent` only. */
 
 const KEPT_IMAGES = 16, KEPT_ANSWERS = 80, MARGIN = 12, STRIP = 30, STEP = 1.25, SMALLEST = 0.1, LARGEST = 6;
+const CROP_WIDTH = 400, CROP_LINE = 17, CROP_LINES = 9; // of the place shown over a number: pixels, and lines of text
 const READABLE = 9; // pixels: the height of a quoted line at which it is read without zooming in
 const HOVER_MS = 140, TYPING_MS = 160;
 const MOVED_MS = 200;
@@ -13,7 +14,7 @@ const SHAPES = {
   zoomOut: "M5 12h14", fitWidth: "M3 5v14M21 5v14M6 12h12M9 9l-3 3 3 3M15 9l3 3-3 3",
   fitPage: "M6 3h12v18H6zM12 7v10M9.5 9.5L12 7l2.5 2.5M9.5 14.5L12 17l2.5-2.5", rotate: "M19 12a7 7 0 1 1-2.2-5.1M19 3v5h-5",
   search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21", thumbnails: "M3 5h5v14H3zM10 5h5v14h-5zM17 5h4v14h-4z",
-  ask: "M4 5h16v11H9l-5 4z", download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14", up: "M5 15l7-7 7 7", down: "M5 9l7 7 7-7",
+  more: "M5 12h.01M12 12h.01M19 12h.01", ask: "M4 5h16v11H9l-5 4z", download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14", up: "M5 15l7-7 7 7", down: "M5 9l7 7 7-7",
 };
 
 let texts = {}, trigger = () => {}, source = null, reader = null;
@@ -189,8 +190,13 @@ function build() {
   const bar = element("div", "bar");
   bar.setAttribute("role", "toolbar");
   bar.setAttribute("aria-label", texts.reader);
-  bar.append(previous, number, of, next, element("span", "gap"), smaller, percent, larger, wide, whole, rotate,
-    element("span", "gap"), heat, finder, pages);
+  // In a narrow window these are behind a button, with their names: the tool bar stays one row.
+  const extras = element("div", "extras"), more = button("more", texts.more, () => showExtras(!extras.classList.contains("open")));
+  more.classList.add("more");
+  for (const one of [wide, whole, rotate, pages]) one.append(element("span", "word", one.title));
+  extras.append(wide, whole, rotate, element("span", "gap"), heat, pages);
+  extras.addEventListener("click", () => showExtras(false));
+  bar.append(previous, number, of, next, element("span", "gap"), smaller, percent, larger, extras, finder, more);
 
   const find = element("div", "find"), field = element("input"), count = element("span", "told");
   field.type = "search";
@@ -230,6 +236,12 @@ function build() {
     if (isOpen) original.focus();
   }
   unfold(false);
+
+  function showExtras(isOpen) {
+    extras.classList.toggle("open", isOpen);
+    more.setAttribute("aria-expanded", String(isOpen));
+  }
+  showExtras(false);
 
   /* colours of the theme */
 
@@ -383,7 +395,7 @@ function build() {
   }
 
   function enable(isHere) {
-    for (const one of [ask, save, previous, next, number, smaller, larger, wide, whole, rotate, finder, pages, heat]) one.disabled = !isHere;
+    for (const one of [ask, save, previous, next, number, smaller, larger, wide, whole, rotate, finder, pages, heat, more]) one.disabled = !isHere;
     if (!isHere) return;
     previous.disabled = facts.page <= 1;
     next.disabled = facts.page >= facts.pages;
@@ -480,9 +492,11 @@ function build() {
 
   const sides = () => (angle % 180 ? [facts.height, facts.width] : [facts.width, facts.height]);
 
+  /* The scale at which the page is as wide as the reader. */
+  const fullWidth = () => Math.max(40, view.clientWidth - 2 * MARGIN) / sides()[0];
+
   function scaleNow() {
-    const [across, down] = sides();
-    const width = Math.max(40, view.clientWidth - 2 * MARGIN) / across;
+    const down = sides()[1], width = fullWidth();
     const page = Math.min(width, Math.max(40, view.clientHeight - 2 * MARGIN) / down);
     if (zoom.fit === "page") return page;
     if (zoom.fit === "width") return width;
@@ -510,7 +524,7 @@ function build() {
     const moved = { 0: "", 90: `translateX(${across * scale}px)`, 180: `translate(${across * scale}px, ${down * scale}px)`, 270: `translateY(${down * scale}px)` };
     sheet.style.transform = angle ? `${moved[angle]} rotate(${angle}deg)` : "";
     words.style.transform = `scale(${scale})`;
-    percent.textContent = `${Math.round(scale * 100)} %`;
+    percent.textContent = `${Math.round(100 * scale / fullWidth())} %`;
     wide.setAttribute("aria-pressed", String(zoom.fit === "width" || zoom.fit === "start"));
     whole.setAttribute("aria-pressed", String(zoom.fit === "page"));
   }
@@ -748,7 +762,7 @@ function build() {
   pane.addEventListener("keydown", (event) => {
     const isField = event.target instanceof HTMLInputElement, isStrong = event.ctrlKey || event.metaKey;
     const act = () => {
-      if (event.key === "Escape") return () => (!choices.hidden ? unfold(false) : event.target === field ? openFind(false) : close());
+      if (event.key === "Escape") return () => (!choices.hidden ? unfold(false) : extras.classList.contains("open") ? showExtras(false) : event.target === field ? openFind(false) : close());
       if (isStrong && event.key.toLowerCase() === "f" && facts) return () => openFind(true);
       if (event.key === "F3" || (isStrong && event.key.toLowerCase() === "g")) return () => match(event.shiftKey ? -1 : 1);
       if (event.target === field && event.key === "Enter") return () => (places ? match(event.shiftKey ? -1 : 1) : search());
@@ -782,6 +796,7 @@ function build() {
   document.addEventListener("click", (event) => {
     const link = linkAt(event), wanted = link && parsed(link.getAttribute("href"));
     if (!choices.hidden && !menu.contains(event.target)) unfold(false);
+    if (!extras.contains(event.target) && !more.contains(event.target)) showExtras(false);
     if (!wanted || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
@@ -807,14 +822,47 @@ function build() {
     quote.hidden = true;
   }
 
+  /* The place on the page, because the words stand in the answer; null where no place is known. */
+  async function cropped(found, from, said) {
+    if (!found.quads.length) return null;
+    const picture = new Image();
+    try {
+      picture.src = await image(`/cited/${from}/image`);
+      await picture.decode();
+    } catch { return null; }
+    const xs = found.quads.flat().map(([x]) => x), ys = found.quads.flat().map(([, y]) => y);
+    const line = Math.max(1, Math.min(...found.quads.map((quad) => Math.hypot(quad[3][0] - quad[0][0], quad[3][1] - quad[0][1]))));
+    const left = Math.max(0, Math.min(...xs) - 2 * line), right = Math.min(found.width, Math.max(...xs) + 2 * line);
+    const top = Math.max(0, Math.min(...ys) - line), bottom = Math.min(found.height, Math.max(...ys) + line, top + CROP_LINES * line);
+    const scale = Math.min(CROP_LINE / line, CROP_WIDTH / (right - left)), dense = scale * devicePixelRatio;
+    const canvas = element("canvas"), context = canvas.getContext("2d");
+    canvas.width = Math.round((right - left) * dense);
+    canvas.height = Math.round((bottom - top) * dense);
+    canvas.style.width = `${(right - left) * scale}px`;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", said);
+    const real = picture.naturalWidth / found.width;
+    context.drawImage(picture, left * real, top * real, (right - left) * real, (bottom - top) * real, 0, 0, canvas.width, canvas.height);
+    context.globalCompositeOperation = "multiply";
+    context.fillStyle = "#ffde4d";
+    for (const quad of found.quads) {
+      context.beginPath();
+      for (const [x, y] of quad) context.lineTo((x - left) * dense, (y - top) * dense);
+      context.fill();
+    }
+    return canvas;
+  }
+
   async function explain(link, wanted) {
     let found;
     try { found = await json(`/cited/${wanted.from}`); } catch { return; }
     if (hovered !== link || !link.isConnected) return;
     const said = found.quote ? `“${found.quote}”` : found.how;
     if (!said) return;
+    const shown = await cropped(found, wanted.from, said);
+    if (hovered !== link || !link.isConnected) return;
     dress();
-    quote.replaceChildren(element("p", "", said), element("small", "", `${found.name}, ${fill(texts.citedPage, { n: found.page })}`));
+    quote.replaceChildren(shown ?? element("p", "", said), element("small", "", `${found.name}, ${fill(texts.citedPage, { n: found.page })}`));
     quote.hidden = false;
     link.setAttribute("aria-describedby", quote.id);
     const box = link.getBoundingClientRect(), size = quote.getBoundingClientRect();

@@ -23,7 +23,7 @@ from docmind.ui.app.format import data_url, language
 from docmind.ui.app.heat import has_heat, strongest
 from docmind.ui.app.page_links import Cited, cited_of, source_at
 from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES, attachment, route
-from docmind.wording import _, ngettext
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -39,9 +39,7 @@ def _page(docmind: DocMind, request: Request) -> Response:
     # The conversation is read only where a model draws heat maps: it costs more than all the rest.
     draws = bool(cited) and attempt(lambda: docmind.visual.is_on("late")) is True
     question = _question(docmind, cited_of(cited)) if cited and draws else ""
-    facts = [ngettext("{n} word", "{n} words", len(page.words)).format(n=f"{len(page.words):,}")]
-    if page.language:
-        facts.append(language(page.language))
+    facts = [language(page.language)] if page.language else []
     facts.append(
         {
             "layer": _("Text from the file"),

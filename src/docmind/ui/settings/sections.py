@@ -10,8 +10,7 @@ import streamlit as st
 from docmind.capabilities import licences
 from docmind.records.documents import Capability, CapabilityState, Status, StorageKind
 from docmind.rich_text import escape, one_line
-from docmind.storage import SHORTEST_PASSPHRASE
-from docmind.ui.app import errors, long_work
+from docmind.ui.app import errors, long_work, passphrase, state
 from docmind.ui.app.app_state import REBUILD, app_state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, size
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.index import AtRest
 
-_INSTRUCTIONS, _PASSPHRASE = "set-instructions", "passphrase"
-_NOW, _NEW, _AGAIN = "passphrase-now", "passphrase-new", "passphrase-again"
+_INSTRUCTIONS = "set-instructions"
 
 _Texts = dict[str, str]
 _MODES: _Texts = {"standard": N_("One search"), "agent": N_("Deep search (slower; several searches)")}
@@ -204,7 +202,7 @@ def privacy(docmind: DocMind) -> None:
 
 
 def security(docmind: DocMind, status: Status) -> None:
-    """Draw where the key lies, and the form that changes the passphrase."""
+    """Draw what opens the library, the buttons that change it, and when the library locks."""
     st.subheader(_("Key"), anchor=False)
     sources = {
         "passphrase": _("Your documents are encrypted. The key is made from your passphrase."),
@@ -212,46 +210,40 @@ def security(docmind: DocMind, status: Status) -> None:
         "file": _("Your documents are encrypted. The key is in a file on this computer that only you can read."),
     }
     st.write(sources[status.key_source])
-    if status.key_source == "passphrase" and not docmind.is_read_only:
-        with st.expander(_("Change the passphrase"), icon=":material/password:"), st.form(_PASSPHRASE, border=False):
-            st.text_input(_("Passphrase now"), type="password", key=_NOW, autocomplete="current-password")
-            st.text_input(_("New passphrase"), type="password", key=_NEW, autocomplete="new-password")
-            st.text_input(_("New passphrase again"), type="password", key=_AGAIN, autocomplete="new-password")
-            st.caption(_("You get a new recovery code; the one you have stops working."))
-            st.form_submit_button(_("Change it"), on_click=_change_passphrase, args=(docmind,))
-        errors.show_of(_PASSPHRASE)
     _draw_locking(docmind, status)
+    if docmind.is_read_only:
+        return
+    fixed_by = docmind.keys.fixed_by
+    with st.container(horizontal=True):
+        if status.key_source == "passphrase" and docmind.keys.asks_passphrase:
+            st.button(_("Lock now"), icon=":material/lock:", key="lock-now", on_click=lock_now)
+            passphrase.button("change", "settings")
+        if not fixed_by:
+            passphrase.button("remove" if status.key_source == "passphrase" else "protect", "settings")
+    if fixed_by and not docmind.keys.asks_passphrase:
+        st.caption(_("What opens the library is set by {variable}.").format(variable=f"`{fixed_by}`"))
+    if docmind.keys.is_former_left:
+        st.warning(_("The old key could not be removed yet; the next start tries again."), icon=":material/key_off:")
+    if st.session_state.get(state.KEY_CHANGED):
+        st.caption(
+            _("Backups and copies made before still open in the old way. New keys, below, make a copied key useless.")
+        )
 
 
 def _draw_locking(docmind: DocMind, status: Status) -> None:
-    """Draw after how many minutes the library locks, where it has a passphrase, and the button that locks it now."""
-    if not docmind.keys.asks_passphrase:
-        st.caption(
-            _("The passphrase is set by DOCMIND_KEYS__PASSPHRASE, so the library doesn't lock by itself.")
-            if status.key_source == "passphrase"
-            else _("It opens without a passphrase, so it doesn't lock by itself.")
-        )
-        return
-    fields.draw(docmind, "keys.lock_after_min", about=_("0: never. It doesn't lock while something runs"))
-    st.button(_("Lock now"), icon=":material/lock:", key="lock-now", on_click=lock_now)
+    """Draw after how many minutes the library locks, where it has a passphrase."""
+    if docmind.keys.asks_passphrase:
+        fields.draw(docmind, "keys.lock_after_min", about=_("0: never. It doesn't lock while something runs"))
+    elif status.key_source != "passphrase":
+        st.caption(_("It opens without a passphrase, so it doesn't lock by itself."))
+    else:
+        st.caption(_("The passphrase is set by DOCMIND_KEYS__PASSPHRASE, so the library doesn't lock by itself."))
 
 
 def lock_now() -> None:
     """Lock the library. For callbacks."""
     if not app_state().lock(waits=True):
         st.toast(_("Something is running. The library locks when it is done."), icon=":material/hourglass:")
-
-
-def _change_passphrase(docmind: DocMind) -> None:
-    now, new, again = (str(st.session_state.get(key, "")) for key in (_NOW, _NEW, _AGAIN))
-    if new != again:
-        st.toast(_("The two new passphrases differ. Nothing was changed."), icon=":material/error:")
-    elif len(new) < SHORTEST_PASSPHRASE:
-        st.toast(_("Use at least {n} characters.").format(n=SHORTEST_PASSPHRASE), icon=":material/error:")
-    else:
-        errors.heed(_PASSPHRASE, lambda: docmind.keys.change_passphrase(now, new))
-    for key in (_NOW, _NEW, _AGAIN):
-        st.session_state[key] = ""
 
 
 def appearance(docmind: DocMind) -> None:
