@@ -1,0 +1,132 @@
+"""A question as words, with the kinds of questions that its phrases stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from docmind.tables.wordlists import (
+    ABOVE,
+    AFTER,
+    ASKED_COLUMNS,
+    BEFORE,
+    BELOW,
+    BETWEEN,
+    COUNTED_ROWS,
+    CURRENCIES,
+    DIFFERENT,
+    HOW,
+    INCLUSIVE,
+    LANGUAGES,
+    MONEY,
+    MONTH_UNIT,
+    MONTHS,
+    NEGATIONS,
+    PER,
+    REASONS,
+    RELATIVE,
+    TABLE_WORDS,
+    TASKS,
+    YEAR_UNIT,
+    Task,
+)
+from docmind.tables.words import (
+    WORDS,
+    Word,
+    is_light,
+    longest,
+    words_of,
+)
+
+LONGEST = 240  # characters of a question
+_HOW_MUCH = re.compile(r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b")
+
+
+def language_of_question(words: Sequence[Word]) -> str:
+    """Return the language whose function words a question has most of; English where none has more."""
+    counts = {name: sum(word.text in held for word in words) for name, held in LANGUAGES.items()}
+    return max(counts, key=lambda name: (counts[name], name == "en"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: its words, language, and the kinds of questions that its phrases stand for, with their words."""
+
+    words: tuple[Word, ...]
+    language: str
+    tasks: tuple[tuple[Task, int, int], ...]
+    is_how_much: bool
+
+    @cached_property
+    def starts(self) -> tuple[frozenset[str], ...]:
+        """For each word that a table must hold, beginnings of which it has one; most questions are about few tables.
+
+        Words that limit nothing, that ask, and that may be a date or a number, are left out.
+        """
+        return tuple(
+            frozenset({word.text[: 3 if word.text.endswith("es") else 4], word.root})
+            for at, word in enumerate(self.words)
+            if at not in self.task_words
+            and not is_light(word.text)
+            and word.text not in _ELSEWHERE
+            and not word.text[0].isdigit()
+            and word.text not in MONTHS
+            and len(word.text) > 1
+        )
+
+    @property
+    def task_words(self) -> frozenset[int]:
+        """The numbers of the words of these phrases."""
+        return frozenset(at for _task, start, end in self.tasks for at in range(start, end))
+
+    def has(self, task: Task) -> bool:
+        """Return whether a phrase stands for a kind of question."""
+        return any(one == task for one, _start, _end in self.tasks)
+
+
+_ELSEWHERE = (
+    MONEY | COUNTED_ROWS | PER | DIFFERENT | TABLE_WORDS | MONTH_UNIT | YEAR_UNIT | frozenset(ASKED_COLUMNS)
+    | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
+    | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
+    | {"%", "euros", "euro", "eur", "usd", "dollars"}
+)  # fmt: skip
+"""Words that stand for something else than a word of the table."""
+PHRASES: Mapping[tuple[str, ...], Task] = {
+    tuple(phrase.split("_")): task for task, phrases in TASKS.items() for phrase in phrases
+}
+COMPARED: Mapping[tuple[str, ...], str] = {
+    tuple(phrase.split("_")): sign + ("=" if phrase in INCLUSIVE else "")
+    for sign, phrases in ((">", ABOVE), ("<", BELOW))
+    for phrase in phrases
+}
+TIMED: Mapping[tuple[str, ...], str] = {
+    tuple(phrase.split("_")): kind for kind, phrases in (("after", AFTER), ("before", BEFORE)) for phrase in phrases
+}
+
+
+def asked_of(question: str) -> Asked | None:
+    """Return a question as words; None where it is too long or asks about a time that only the clock tells."""
+    if len(question) > LONGEST:
+        return None
+    words = words_of(question)
+    if not words or len(words) > WORDS or any(word.text in REASONS for word in words):
+        return None
+    texts = [word.text for word in words]
+    tasks: list[tuple[Task, int, int]] = []
+    at = 0
+    while at < len(texts):
+        compared, timed = longest(COMPARED, texts, at), longest(TIMED, texts, at)
+        found = longest(PHRASES, texts, at)
+        size = max((len(key) for key in (compared, timed) if key), default=0)
+        if found and len(found) >= size:
+            tasks.append((PHRASES[found], at, at + len(found)))
+            at += len(found)
+        else:
+            at += max(size, 1)
+    for task, _start, end in tasks:
+        if task in ("last", "first") and end < len(texts) and (texts[end] in RELATIVE or texts[end].isdigit()):
+            return None
+    is_how_much = _HOW_MUCH.search(" ".join(texts)) is not None
+    return Asked(tuple(words), language_of_question(words), tuple(tasks), is_how_much)

@@ -1,0 +1,236 @@
+"""Words of a question matched with columns, cells and names of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from docmind.tables.naming import (
+    runs,
+)
+from docmind.tables.query import (
+    Filter,
+)
+from docmind.tables.reading import (
+    Reading,
+)
+from docmind.tables.wordlists import (
+    ASKED_COLUMNS,
+    COUNTED_ROWS,
+    DIFFERENT,
+    HOW,
+    MONEY,
+    MONTH_UNIT,
+    PER,
+    TABLE_WORDS,
+    YEAR_UNIT,
+    YES_NO,
+)
+from docmind.tables.words import (
+    PHRASE,
+    is_function,
+    is_light,
+    is_name,
+    same,
+    words_of,
+)
+
+
+def find_headers(r: Reading, least: int) -> None:
+    """Match words with names of columns; a name of several words by all of them at once where `least` is 2."""
+    for column, header in enumerate(r.names.headers):
+        content = [word for word in header if not is_light(word.text)] or header
+        if not content or (least == 2 and len(content) < 2):
+            continue
+        if least == 2:
+            size = len(header)
+            for at in range(len(r.words) - size + 1):
+                run = r.words[at : at + size]
+                if all(not r.by[at + n] or r.by[at + n] == "task" for n in range(size)) and all(
+                    one.root == other.root for one, other in zip(run, header, strict=True)
+                ):
+                    r.mention(column, range(at, at + size))
+            continue
+        for at, word in enumerate(r.words):
+            if r.by[at] or is_function(word.text):
+                continue
+            if is_light(word.text):
+                is_named = any(word.root == one.root for one in header)
+            else:
+                is_named = any(same(word.text, one.text) for one in content)
+            if is_named:
+                r.mention(column, [at])
+    if least == 1:
+        _settle_mentions(r)
+
+
+def find_adjectives(r: Reading) -> None:
+    """Take `how deep` for the column of depths."""
+    for at in range(1, len(r.words)):
+        if r.texts[at] in HOW and r.texts[at - 1] in ("how", "wie"):
+            wanted = HOW[r.texts[at]]
+            fitting = [column for column in r.measures() if any(w.text in wanted for w in r.names.headers[column])]
+            if len(fitting) == 1:
+                r.by[at - 1] = "task"
+                r.mention(fitting[0], [at])
+
+
+def _settle_mentions(r: Reading) -> None:
+    """Keep for each word the column whose name it fits best: most of its words, then the shortest name."""
+    for at in range(len(r.words)):
+        rivals = [column for column, places in r.mentioned.items() if at in places]
+        if len(rivals) < 2:
+            continue
+
+        def fit(column: int) -> tuple[float, ...]:
+            header = r.names.headers[column]
+            exact = any(word.root == r.words[at].root for word in header)  # noqa: B023 - called at once
+            return (len(set(r.mentioned[column])) / max(len(header), 1), exact)
+
+        best = max(map(fit, rivals))
+        winners = [column for column in rivals if fit(column) == best]
+        if len(winners) > 1:
+            r.is_sure = False
+        for column in rivals:
+            if column != winners[0]:
+                r.mentioned[column] = [place for place in r.mentioned[column] if place != at]
+    r.mentioned = {column: places for column, places in r.mentioned.items() if places}
+
+
+def find_values(r: Reading) -> None:
+    for is_whole in (True, False):
+        for size in range(min(PHRASE, len(r.words)), 0, -1):
+            for at in range(len(r.words) - size + 1):
+                if not any(r.by[at : at + size]):
+                    _find_value(r, at, size, is_whole=is_whole)
+
+
+def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
+    run = r.words[at : at + size]
+    if size == 1 and is_light(run[0].text) and not is_name(run[0], at) and not r.is_letter(at):
+        return
+    if size > 1 and not is_whole and (is_light(run[0].text) or is_light(run[-1].text)):
+        return
+    if not is_whole and size == 1 and run[0].text.isdigit():
+        return  # a number alone is a cell of its own, or none
+    roots = tuple(word.root for word in run)
+    found: dict[int, set[str]] = {}
+    for column in range(len(r.columns)):
+        held = r.names.whole[column].get(roots, set()) if is_whole else _holding(r, column, roots)
+        if held:
+            found[column] = held
+    if not found:
+        return
+    if size == 1 and (header := r.header_of(at)) is not None and header not in found and not is_whole:
+        return  # the name of a column, and only a part of some cell
+    column = _closest(r, found, at)
+    if len(found) > 1 and len({frozenset(values) for values in found.values()}) > 1 and not r.names_nearby(column, at):
+        first = next(iter(found))
+        r.is_sure = r.is_sure and (is_whole and column == first and len(found) == 1)
+    is_negated = r.is_negated(at)
+    r.values.setdefault((column, is_negated), set()).update(found[column])
+    for place in range(at, at + size):
+        r.by[place] = "value"
+    r.has_value = r.has_value or not is_negated
+    r.score += (3 if is_whole else 2) * size
+
+
+def _holding(r: Reading, column: int, roots: tuple[str, ...]) -> set[str]:
+    inside = r.names.inside[column]
+    sets = [inside.get(one, set()) for one in roots]
+    held = set.intersection(*sets) if sets else set()
+    if len(roots) == 1:
+        return held
+    return {value for value in held if runs(roots, tuple(word.root for word in words_of(value)))}
+
+
+def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
+    for column in found:
+        if r.names_nearby(column, at):
+            return column
+    return min(found, key=lambda column: (len(found[column]), column))
+
+
+def find_titles(r: Reading) -> bool:
+    """Match words with the names of the tables, and keep those that a word names; return whether any is left."""
+    titles = r.names.titles
+    kept = list(range(len(r.tables)))
+    for at, word in enumerate(r.words):
+        if r.by[at] and not (r.by[at] == "column" and r.texts[at] in COUNTED_ROWS):
+            continue
+        if is_light(word.text):
+            continue
+        holding = [n for n, title in enumerate(titles) if any(same(word.text, one.text) for one in title)]
+        if holding:
+            r.by[at] = "title"
+            r.score += 1
+            r.subject = True
+            if len(holding) < len(titles):
+                kept = [n for n in kept if n in holding]
+    if not kept:
+        return False
+    r.tables = tuple(r.tables[n] for n in kept)
+    return True
+
+
+def find_flags(r: Reading) -> None:
+    """Take a named column of yes and no, and a denied column of dates, as a condition."""
+    is_asked = bool(r.texts) and r.texts[0] in YES_NO and not r.asked.tasks
+    for column, one in enumerate(r.columns):
+        if one.type == "bool" and not is_asked:
+            for at, word in enumerate(r.words):
+                plain = word.text.removeprefix("un").removeprefix("in") if word.text[:2] in ("un", "in") else word.text
+                header = [name for name in r.names.headers[column] if not is_light(name.text)]
+                is_plain = r.by[at] == "column" and at in r.mentioned.get(column, ())
+                is_denied = not r.by[at] and plain != word.text and any(same(plain, name.text) for name in header)
+                if is_plain or is_denied:
+                    r.by[at] = "value"
+                    is_negated = r.is_negated(at) or is_denied
+                    r.filters.append(Filter(column, "=", (0.0 if is_negated else 1.0,)))
+                    r.has_value = True
+                    r.score += 3
+                    r.mentioned.pop(column, None)
+                    break
+        elif one.type == "date" and not is_asked:
+            for at in r.mentioned.get(column, ()):
+                if r.is_negated(at):
+                    r.filters.append(Filter(column, "is null"))
+                    r.has_value = True
+                    r.score += 3
+                    r.mentioned.pop(column, None)
+                    break
+
+
+def find_kind_words(r: Reading) -> None:
+    has_money = r.money() is not None
+    for at, word in enumerate(r.words):
+        if r.by[at]:
+            continue
+        text = word.text
+        if text in MONEY and has_money:
+            r.by[at] = "money"
+            r.score += 0.5
+        elif text in ASKED_COLUMNS and r.asked_column(text) is not None:
+            r.by[at] = "asked"
+            r.score += 0.5
+        elif text in COUNTED_ROWS:
+            r.by[at] = "rows"
+            r.subject = True
+        elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
+            r.by[at] = "kind"
+        elif _is_time_unit(r, at):
+            r.by[at] = "unit"
+        elif (is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at):
+            r.by[at] = "light"
+
+
+def _is_time_unit(r: Reading, at: int) -> bool:
+    """Return whether results are asked for each month or year of a column of dates."""
+    is_unit = r.texts[at] in MONTH_UNIT | YEAR_UNIT and at > 0 and r.texts[at - 1] in PER
+    return is_unit and r.date_column() is not None
+
+
+def mark_negations(r: Reading) -> None:
+    for at, text in enumerate(r.texts):
+        if text in r.negations and not r.by[at]:
+            r.by[at] = "negation?"
+            r.negatives.append(at)

@@ -1,0 +1,171 @@
+"""One reading of a question over tables of one shape: what each word stands for, so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from docmind.tables.asking import (
+    Asked,
+)
+from docmind.tables.naming import (
+    Names,
+)
+from docmind.tables.query import (
+    Filter,
+)
+from docmind.tables.values import (
+    Sql,
+    is_year,
+)
+from docmind.tables.wordlists import (
+    ASKED_COLUMNS,
+    CURRENCIES,
+    KEYS,
+    MONEY_HEADERS,
+    NEGATIONS,
+    WHICH,
+)
+from docmind.tables.words import (
+    is_light,
+    same,
+)
+
+
+class Reading:
+    """One reading of a question: which word stands for what."""
+
+    def __init__(self, asked: Asked, names: Names) -> None:
+        self.asked, self.names = asked, names
+        self.words, self.columns = asked.words, names.columns
+        self.texts = [word.text for word in asked.words]
+        self.by: list[str] = [""] * len(asked.words)  # what accounts for each word
+        self.tables = names.tables
+        self.values: dict[tuple[int, bool], set[Sql]] = {}  # (column, is negated) -> values
+        self.filters: list[Filter] = []
+        self.mentioned: dict[int, list[int]] = {}  # column -> words
+        self.score = 0.0
+        self.is_sure = True
+        self.negatives: list[int] = []
+        self.subject = False  # whether the table's own name, or rows, are counted
+        self.has_value = False
+        self.negations = NEGATIONS.get(asked.language, frozenset()) | NEGATIONS["en"]
+
+    def is_negated(self, at: int) -> bool:
+        """Return whether a negation stands at most three words before a word, and use it up."""
+        for before in range(at - 1, max(-1, at - 4), -1):
+            if self.by[before] in ("negation?", "negation"):
+                self.by[before] = "negation"
+                return True
+            if self.by[before] in ("value", "column", "date"):
+                return False
+        return False
+
+    def mention(self, column: int, places: Iterable[int]) -> None:
+        for at in places:
+            self.mentioned.setdefault(column, []).append(at)
+            if not self.by[at] or self.by[at] == "task":
+                self.by[at] = "column"
+                self.score += 2
+
+    def header_of(self, at: int) -> int | None:
+        for column, header in enumerate(self.names.headers):
+            if any(same(self.words[at].text, word.text) for word in header):
+                return column
+        return None
+
+    def names_nearby(self, column: int, at: int) -> bool:
+        header = self.names.headers[column]
+        near = self.words[max(0, at - 2) : at]
+        return any(same(word.text, one.text) for word in near for one in header if not is_light(one.text))
+
+    def is_letter(self, at: int) -> bool:
+        """Return whether a word is a capital letter within the question, such as the name of a part."""
+        return at > 0 and len(self.words[at].raw) == 1 and self.words[at].raw.isupper() and self.words[at].raw != "I"
+
+    def date_column(self) -> int | None:
+        dates = [at for at, column in enumerate(self.columns) if column.type == "date"]
+        if len(dates) < 2:
+            return dates[0] if dates else None
+        named = [at for at in dates if self.is_named(at)]
+        return named[0] if len(named) == 1 else None
+
+    def is_named(self, column: int) -> bool:
+        header = [word for word in self.names.headers[column] if not is_light(word.text)]
+        return any(same(word.text, one.text) for word in self.words for one in header if not is_light(word.text))
+
+    def is_key(self, column: int) -> bool:
+        """Return whether the numbers of a column name their rows, or are years: nothing to add up."""
+        if self.columns[column].type != "number":
+            return False
+        if any(word.text in KEYS for word in self.names.headers[column]) or not self.names.headers[column]:
+            return True
+        numbers = self.names.numbers[column]
+        if all(map(is_year, numbers)):
+            return True
+        rows = sum(len(table.rows) for table in self.tables)
+        is_first = column == min((at for at, one in enumerate(self.columns) if one.type != "empty"), default=0)
+        whole = all(value == int(value) for value in numbers)
+        return is_first and whole and len(numbers) == rows and len(self.columns) > 1
+
+    def measures(self) -> list[int]:
+        kinds = ("number", "duration")
+        return [at for at, one in enumerate(self.columns) if one.type in kinds and not self.is_key(at)]
+
+    def money(self) -> int | None:
+        measures = self.measures()
+        by_unit = [at for at in measures if self.columns[at].unit in CURRENCIES]
+        by_name = [at for at in measures if any(word.text in MONEY_HEADERS for word in self.names.headers[at])]
+        for found in (by_unit, by_name):
+            if len(found) == 1:
+                return found[0]
+        both = [at for at in by_unit if at in by_name]
+        return both[0] if len(both) == 1 else None
+
+    def asked_column(self, text: str) -> int | None:
+        """Return the column that `who`, `when` or `where` asks for: the one that is named, else by its name."""
+        wanted = ASKED_COLUMNS[text]
+        kind = "date" if "date" in wanted else "text"
+        fitting = [at for at, one in enumerate(self.columns) if one.type == kind]
+        filtered = {one.column for one in self.filters} | {column for column, _is_negated in self.values}
+        named = [at for at in fitting if at in self.mentioned and at not in filtered]
+        if len(named) == 1:
+            return named[0]
+        if kind == "date" and len(fitting) == 1:
+            return fitting[0]
+        by_name = [
+            at for at in range(len(self.columns))
+            if at not in filtered and any(w.text in wanted or w.root in wanted for w in self.names.headers[at])
+        ]  # fmt: skip
+        if kind == "text" and "person" in wanted and not by_name:
+            by_name = [at for at in fitting if at not in filtered and self.has_people(at)][:1]
+        if len(by_name) > 1:
+            self.is_sure = False
+        return by_name[0] if by_name else None
+
+    def has_people(self, column: int) -> bool:
+        """Return whether the cells of a column look like names of people: two or three words with capitals."""
+        values = [value for found in self.names.whole[column].values() for value in found][:50]
+        named = [
+            value for value in values if re.fullmatch(r"[^\W\d_a-z][\w'’.-]*(?: [^\W\d_a-z][\w'’.-]*){1,2}", value)
+        ]
+        return bool(values) and len(named) >= 0.8 * len(values)
+
+    def which(self) -> int | None:
+        """Return the column that a question asks for with `which` or `who`."""
+        for at, text in enumerate(self.texts[:-1]):
+            if text in WHICH:
+                for place in range(at + 1, min(at + 4, len(self.texts))):
+                    for column, places in self.mentioned.items():
+                        if place in places:
+                            return column
+                    if self.by[place] not in ("light", "kind", "task"):
+                        break
+        for text, by in zip(self.texts, self.by, strict=True):
+            if by == "asked":
+                return self.asked_column(text)
+        return None
+
+    def is_unique(self, column: int) -> bool:
+        values = [row[column] for table in self.tables for row in table.values if row[column] is not None]
+        return len(set(values)) >= 0.95 * len(values)
