@@ -17,6 +17,7 @@ from docmind.tables.wordlists import (
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
+    HALVES,
     HOW,
     INCLUSIVE,
     LANGUAGES,
@@ -24,11 +25,19 @@ from docmind.tables.wordlists import (
     MONTH_UNIT,
     MONTHS,
     NEGATIONS,
+    NEGATIVE,
+    NUMBER_WORDS,
+    ORDINALS,
     PER,
+    POSITIVE,
+    QUANTITIES,
+    QUARTERS,
     REASONS,
+    RELATED,
     RELATIVE,
     TABLE_WORDS,
     TASKS,
+    WEEKDAYS,
     YEAR_UNIT,
     Task,
 )
@@ -66,14 +75,29 @@ class Asked:
         Words that limit nothing, that ask, and that may be a date or a number, are left out.
         """
         return tuple(
-            frozenset({word.text[: 3 if word.text.endswith("es") else 4], word.root})
+            frozenset(
+                {word.text[: 3 if word.text.endswith("es") else 4], word.root}
+                | {one[:4] for related in RELATED if word.text in related for one in related}
+            )
             for at, word in enumerate(self.words)
             if at not in self.task_words
             and not is_light(word.text)
             and word.text not in _ELSEWHERE
             and not word.text[0].isdigit()
             and word.text not in MONTHS
+            and at not in self.span_words
             and len(word.text) > 1
+        )
+
+    @cached_property
+    def span_words(self) -> frozenset[int]:
+        """The numbers of the words that name a quarter or half of a year, or a weekday."""
+        texts = [word.text for word in self.words]
+        named = {at for at, text in enumerate(texts) if text in QUARTERS | HALVES or re.fullmatch(r"q[1-4]", text)}
+        return frozenset(
+            named
+            | {at - 1 for at in named if texts[at - 1] in ORDINALS}
+            | {at for at, text in enumerate(texts) if text in WEEKDAYS}
         )
 
     @property
@@ -90,6 +114,7 @@ _ELSEWHERE = (
     MONEY | COUNTED_ROWS | PER | DIFFERENT | TABLE_WORDS | MONTH_UNIT | YEAR_UNIT | frozenset(ASKED_COLUMNS)
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
+    | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
     | {"%", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip
 """Words that stand for something else than a word of the table."""
@@ -119,6 +144,9 @@ def asked_of(question: str) -> Asked | None:
     while at < len(texts):
         compared, timed = longest(COMPARED, texts, at), longest(TIMED, texts, at)
         found = longest(PHRASES, texts, at)
+        if texts[at] in ORDINALS and at + 1 < len(texts) and texts[at + 1] in QUARTERS | HALVES:
+            at += 2
+            continue
         size = max((len(key) for key in (compared, timed) if key), default=0)
         if found and len(found) >= size:
             tasks.append((PHRASES[found], at, at + len(found)))
@@ -126,7 +154,11 @@ def asked_of(question: str) -> Asked | None:
         else:
             at += max(size, 1)
     for task, _start, end in tasks:
-        if task in ("last", "first") and end < len(texts) and (texts[end] in RELATIVE or texts[end].isdigit()):
+        if (
+            task in ("last", "first")
+            and end < len(texts)
+            and (texts[end] in RELATIVE | QUARTERS | HALVES or texts[end].isdigit())
+        ):
             return None
     is_how_much = _HOW_MUCH.search(" ".join(texts)) is not None
     return Asked(tuple(words), language_of_question(words), tuple(tasks), is_how_much)

@@ -13,10 +13,14 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.wordlists import (
+    AMOUNT_HEADERS,
+    DEADLINES,
     DIFFERENT,
+    DIRECTIONS,
     EXACT_MEASURES,
     LISTS,
     MEASURES,
+    MONEY,
     MONTH_UNIT,
     PER,
     Task,
@@ -30,32 +34,123 @@ def query_of(r: Reading) -> TableQuery | None:
     group, unit = _group(r, targets)
     numeric = [column for column in targets if column in r.measures()]
     filters = tuple(r.filters)
-    tasks = r.asked
-    if tasks.has("mean"):
+    for compose, task in ((_difference, "difference"), (_share, "share")):
+        if r.has(task):
+            return compose(r, numeric, filters)
+    if r.is_check:
+        return _check(r, filters)
+    if r.has("mean") or r.has("median"):
         column = _measured(r, numeric)
-        return None if column is None else TableQuery("mean", filters, column, group=group, unit=unit)
-    if tasks.has("largest") or tasks.has("smallest"):
-        return _superlative(r, "largest" if tasks.has("largest") else "smallest", numeric, label, filters)
-    if tasks.has("first") or tasks.has("last"):
+        if group is not None and unit:
+            r.is_sure = False  # the mean of each month, or of the sums of the months
+        elif group is not None and r.is_unique(group):
+            group = None  # each row is a group
+        task = "mean" if r.has("mean") else "median"
+        return None if column is None else TableQuery(task, filters, column, group=group, unit=unit)
+    if r.has("largest") or r.has("smallest"):
+        return _superlative(r, "largest" if r.has("largest") else "smallest", numeric, label, filters)
+    if r.has("first") or r.has("last"):
         column = r.date_column()
         if column is None:
             return None
         r.is_sure = r.is_sure and not r.columns[column].is_unsure
-        return TableQuery("first" if tasks.has("first") else "last", filters, column, label=label)
-    if tasks.has("count"):
+        task = "first" if r.has("first") else "last"
+        return TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
+    if r.has("count"):
         return _count(r, numeric, targets, filters, group, unit)
     is_money = any(by == "money" for by in r.by)
-    if tasks.has("sum") or (group is not None and (is_money or numeric or r.asked.is_how_much)):
+    if r.has("sum") or (group is not None and (is_money or numeric or r.asked.is_how_much)):
         column = _measured(r, numeric)
         return None if column is None else TableQuery("sum", filters, column, group=group, unit=unit)
     if r.asked.is_how_much:
         column = numeric[0] if len(numeric) == 1 else None if numeric else _measured(r, numeric)
+        if column is None and not is_money and not numeric:
+            return _amount(r, filters, label)
         if column is None or not (filters or numeric or r.subject):
             return None
         if not (is_money or r.has_value or numeric or (r.subject and filters)):
             return None
         return TableQuery("sum", filters, column, label=label)
     return _lookup(r, targets, label, filters)
+
+
+def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return the difference of two groups of rows: of two values of a column, or of two times."""
+    column = _measured(r, numeric)
+    if column is None or r.negatives:
+        return None
+    runs = list(dict.fromkeys((one, values) for one, values, _is_negated in r.runs))
+    pairs = [
+        [Filter(at, "in", tuple(sorted(values))) for one, values in runs if one == at]
+        for at in {one for one, _ in runs}
+    ]
+    pairs.append(list(r.times))
+    pairs = [pair for pair in pairs if len(pair) > 1]
+    if len(pairs) != 1 or len(pairs[0]) != 2:
+        return None
+    first, second = pairs[0]
+    common = tuple(one for one in filters if one.column != first.column)
+    if first.operator == "in" and set(first.values) & set(second.values):
+        return None
+    return TableQuery("difference", common, column, part=(first,), less=(second,))
+
+
+def _share(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return the share of the rows, or of the sum of a column, that a condition holds; times limit the whole."""
+    times = tuple(one for one in filters if r.columns[one.column].type == "date")
+    part = tuple(one for one in filters if one not in times) or times
+    whole = times if part != times else ()
+    if not part:
+        return None
+    if len(part) > 1:
+        r.is_sure = False
+    if len(numeric) > 1:
+        return None
+    is_money = any(text in MONEY and by in ("money", "title") for text, by in zip(r.texts, r.by, strict=True))
+    column = numeric[0] if numeric else r.money() if is_money else None
+    if column is None and not (r.subject or any(r.is_unique(one) for one in r.mentioned)):
+        return None
+    return TableQuery("share", whole, column, part=part)
+
+
+def _check(r: Reading, filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return whether the rows that are named hold what is asked: another cell, a yes, a date, or a number."""
+    if r.negatives:
+        return None
+    named = [one for one in filters if one.operator == "in"]
+    rows = [one for one in named if r.is_unique(one.column)]
+    flags = [at for at in r.mentioned if r.columns[at].type == "bool"]
+    events = [
+        at
+        for at in r.mentioned
+        if r.columns[at].type == "date" and not any(word.text in DEADLINES for word in r.names.headers[at])
+    ]
+    others = tuple(one for one in filters if one not in rows)
+    if len(flags) == 1 and named:
+        rows, others = [one for one in filters if one.column != flags[0]], (Filter(flags[0], "=", (1.0,)),)
+    elif not others and len(events) == 1 and named and not flags:
+        others = (Filter(events[0], "is not null"),)
+    if not rows or not others:
+        return None
+    return TableQuery("check", tuple(rows), part=others)
+
+
+def noun_value(r: Reading, end: int, label: int | None) -> int | None:
+    """Return the word after `how many` that is a cell of the column that names the rows; None where it is none."""
+    noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if noun is None or r.by[noun] != "value" or label is None or not r.is_unique(label):
+        return None
+    return noun if any(column == label for column, _values, _is_negated in r.runs) and len(r.runs) == 1 else None
+
+
+def _amount(r: Reading, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
+    """Return the amount of the rows that are named: the column of that name, else the only other one."""
+    others = [at for at, one in enumerate(r.columns) if at != label and one.type != "empty"]
+    named = [at for at in others if any(word.text in AMOUNT_HEADERS for word in r.names.headers[at])]
+    column = named[0] if len(named) == 1 else others[0] if len(others) == 1 else None
+    if column is None or {one.column for one in filters} != {label}:
+        return None
+    return TableQuery("lookup", filters, column, label=label)
 
 
 def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
@@ -67,6 +162,8 @@ def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
     if any(by == "money" for by in r.by):
         return r.money()
     measures = r.measures()
+    if len(measures) > 1 and any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text"):
+        return r.money()  # what its rows are is named
     return measures[0] if len(measures) == 1 else r.money() if r.subject else None
 
 
@@ -80,6 +177,8 @@ def _superlative(
         column = numeric[0]
     elif not numeric and phrase in MEASURES:
         fitting = [at for at in r.measures() if any(w.text in MEASURES[phrase] for w in r.names.headers[at])]
+        if len(fitting) > 1:
+            fitting = [at for at in fitting if any(w.text in DIRECTIONS[task] for w in r.names.headers[at])]
         column = fitting[0] if len(fitting) == 1 else None
         if column is None and phrase in EXACT_MEASURES:
             return None
@@ -92,7 +191,7 @@ def _superlative(
         "menos",
         "meisten",
         "wenigsten",
-    ) or r.asked.has("sum")
+    ) or r.has("sum")
     is_money = any(by == "money" for by in r.by)
     named = r.which()
     repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
@@ -100,13 +199,17 @@ def _superlative(
         if column is None and is_money:
             column = r.money()
         counted = any(one != named and r.is_unique(one) for one in r.mentioned)
-        if column is None and (r.subject or counted or r.asked.has("count")):
-            return TableQuery("count", filters, None, group=named, best=task)
+        if column is None and (r.subject or counted or r.has("count")):
+            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
         column = column if column is not None else _measured(r, numeric)
-        return None if column is None else TableQuery("sum", filters, column, group=named, best=task)
+        return (
+            None
+            if column is None
+            else TableQuery("sum", filters, column, group=named, best=task, rank=r.rank, top=r.top)
+        )
     if column is None:
         column = _measured(r, numeric)
-    return None if column is None else TableQuery(task, filters, column, label=label)
+    return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
 
 
 def _count(
@@ -121,6 +224,9 @@ def _count(
     phrase = " ".join(r.texts[max(0, end - 2) : end])
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
+    label = _label(r, targets)
+    if noun_value(r, end, label) is not None:
+        return _amount(r, filters, label)
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
     if noun is not None and r.by[noun] == "value" and any(noun + 1 in r.mentioned[one] for one in numeric):
         noun += 1  # "vegetarian portions"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from docmind.tables.naming import (
     runs,
@@ -15,18 +15,26 @@ from docmind.tables.reading import (
 )
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
+    BEFORE_NUMBERS,
     COUNTED_ROWS,
     DIFFERENT,
     HOW,
     MONEY,
+    MONEY_HEADERS,
     MONTH_UNIT,
+    NEGATIVE,
+    NUMBER_WORDS,
+    ORDINALS,
     PER,
+    POSITIVE,
+    QUANTITIES,
     TABLE_WORDS,
+    WHICH,
     YEAR_UNIT,
-    YES_NO,
 )
 from docmind.tables.words import (
     PHRASE,
+    Word,
     is_function,
     is_light,
     is_name,
@@ -37,10 +45,13 @@ from docmind.tables.words import (
 
 def find_headers(r: Reading, least: int) -> None:
     """Match words with names of columns; a name of several words by all of them at once where `least` is 2."""
+    if least == 1:
+        _name_by_tasks(r)
     for column, header in enumerate(r.names.headers):
         content = [word for word in header if not is_light(word.text)] or header
         if not content or (least == 2 and len(content) < 2):
             continue
+        other = _other_than_head(header) if r.columns[column].type == "number" else frozenset()
         if least == 2:
             size = len(header)
             for at in range(len(r.words) - size + 1):
@@ -51,7 +62,7 @@ def find_headers(r: Reading, least: int) -> None:
                     r.mention(column, range(at, at + size))
             continue
         for at, word in enumerate(r.words):
-            if r.by[at] or is_function(word.text):
+            if r.by[at] or is_function(word.text) or word.root in other:
                 continue
             if is_light(word.text):
                 is_named = any(word.root == one.root for one in header)
@@ -63,6 +74,42 @@ def find_headers(r: Reading, least: int) -> None:
         _settle_mentions(r)
 
 
+def _other_than_head(header: Sequence[Word]) -> frozenset[str]:
+    """Return the first word of an English name of two words: `Goal difference` is no name for goals."""
+    ends = [at for at, word in enumerate(header) if word.text in PER]
+    plain = header[: ends[0]] if ends else header
+    is_pair = len(plain) == 2 and all(len(word.text) > 3 and word.root == word.text for word in plain)
+    is_pair = is_pair and not any(is_light(word.text) or word.text in MONEY_HEADERS for word in plain)
+    return frozenset({plain[0].root}) if is_pair and not plain[1].text.endswith("ed") else frozenset()
+
+
+def _name_by_tasks(r: Reading) -> None:
+    """Take `total` for the column of that name; a sum is still asked for."""
+    for task, start, end in r.asked.tasks:
+        for column in r.measures():
+            header = [word.root for word in r.names.headers[column]]
+            if end == start + 1 and header == [r.words[start].root] and task in ("sum", "share", "difference"):
+                r.mentioned.setdefault(column, []).append(start)
+                r.by[start] = "task" if task == "sum" else "column"
+
+
+def find_ranks(r: Reading) -> None:
+    """Take `second` and `three` beside a superlative for the place and the number of rows asked for."""
+    spans = [(start, end) for task, start, end in r.asked.tasks if task in ("largest", "smallest", "first", "last")]
+    for at, text in enumerate(r.texts):
+        if r.by[at] and not (r.by[at] == "task" and text in ORDINALS):
+            continue
+        near = any(start - 2 <= at < start for start, _end in spans)
+        if text in ORDINALS and ORDINALS[text] > 1 and near:
+            r.rank, r.by[at] = ORDINALS[text], "rank"
+        number = NUMBER_WORDS.get(text, int(text) if text.isdigit() and len(text) < 3 else 0)
+        is_led = at > 0 and (r.texts[at - 1] in BEFORE_NUMBERS or r.texts[at - 1] in WHICH)
+        after = any(end == at for _start, end in spans)
+        if 1 < number <= 20 and spans and (is_led or near or after):
+            r.top, r.by[at] = number, "rank"
+            r.score += 1
+
+
 def find_adjectives(r: Reading) -> None:
     """Take `how deep` for the column of depths."""
     for at in range(1, len(r.words)):
@@ -70,7 +117,7 @@ def find_adjectives(r: Reading) -> None:
             wanted = HOW[r.texts[at]]
             fitting = [column for column in r.measures() if any(w.text in wanted for w in r.names.headers[column])]
             if len(fitting) == 1:
-                r.by[at - 1] = "task"
+                r.by[at - 1] = r.by[at - 1] or "light"
                 r.mention(fitting[0], [at])
 
 
@@ -128,6 +175,7 @@ def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
         r.is_sure = r.is_sure and (is_whole and column == first and len(found) == 1)
     is_negated = r.is_negated(at)
     r.values.setdefault((column, is_negated), set()).update(found[column])
+    r.runs.append((column, frozenset(found[column]), is_negated))
     for place in range(at, at + size):
         r.by[place] = "value"
     r.has_value = r.has_value or not is_negated
@@ -174,7 +222,7 @@ def find_titles(r: Reading) -> bool:
 
 def find_flags(r: Reading) -> None:
     """Take a named column of yes and no, and a denied column of dates, as a condition."""
-    is_asked = bool(r.texts) and r.texts[0] in YES_NO and not r.asked.tasks
+    is_asked = r.is_check
     for column, one in enumerate(r.columns):
         if one.type == "bool" and not is_asked:
             for at, word in enumerate(r.words):
@@ -206,7 +254,9 @@ def find_kind_words(r: Reading) -> None:
         if r.by[at]:
             continue
         text = word.text
-        if text in MONEY and has_money:
+        if text in QUANTITIES:
+            r.by[at] = "quantity"
+        elif text in MONEY and has_money:
             r.by[at] = "money"
             r.score += 0.5
         elif text in ASKED_COLUMNS and r.asked_column(text) is not None:
@@ -217,10 +267,31 @@ def find_kind_words(r: Reading) -> None:
             r.subject = True
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
+        elif text in HOW and r.texts[at - 1] in ("how", "wie") and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
         elif (is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at):
             r.by[at] = "light"
+
+
+def find_signs(r: Reading) -> None:
+    """Take `negative` and `no rain` for a condition on the column of numbers that is named."""
+    for column in r.measures():
+        places = r.mentioned.get(column, ())
+        for at, text in enumerate(r.texts):
+            if text in NEGATIVE | POSITIVE and not r.by[at] and places:
+                r.filters.append(Filter(column, "<" if text in NEGATIVE else ">", (0.0,)))
+                r.by[at], r.has_value = "number", True
+                r.score += 3
+        denied = [at for at in places if at and r.by[at - 1] == "negation?"]
+        if denied and 0.0 in r.names.numbers[column]:
+            r.by[denied[0] - 1] = "negation"
+            r.filters.append(Filter(column, "=", (0.0,)))
+            r.has_value = True
+            r.score += 3
+        if any(one.column == column and one.values == (0.0,) for one in r.filters):
+            r.mentioned.pop(column, None)
 
 
 def _is_time_unit(r: Reading, at: int) -> bool:

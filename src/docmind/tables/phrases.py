@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 SAID: Mapping[str, Mapping[str, str]] = {
     "en": {
+        "held": "“{column}” is {value}", "void": "“{column}” is empty",
         "median": "the median of “{column}” over {rows}", "Yes": "Yes", "No": "No", "some": "{n} of {total}",
         "share": "{value}%: {part} of {whole} {rows}", "share of": "{value}%: {part} of {whole} of “{column}”",
         "difference": "{value}: “{column}” is {part} and {less}", "place": "number {rank} by “{column}”",
@@ -33,6 +34,7 @@ SAID: Mapping[str, Mapping[str, str]] = {
         "least by": "the smallest by “{group}”",
     },
     "pt": {
+        "held": "“{column}” é {value}", "void": "“{column}” está vazio",
         "median": "a mediana de “{column}” em {rows}", "Yes": "Sim", "No": "Não", "some": "{n} de {total}",
         "share": "{value}%: {part} de {whole} {rows}", "share of": "{value}%: {part} de {whole} de “{column}”",
         "difference": "{value}: “{column}” é {part} e {less}", "place": "número {rank} por “{column}”",
@@ -60,6 +62,7 @@ SAID: Mapping[str, Mapping[str, str]] = {
         "least by": "o menor por “{group}”",
     },
     "es": {
+        "held": "“{column}” es {value}", "void": "“{column}” está vacío",
         "median": "la mediana de “{column}” en {rows}", "Yes": "Sí", "No": "No", "some": "{n} de {total}",
         "share": "{value} %: {part} de {whole} {rows}", "share of": "{value} %: {part} de {whole} de “{column}”",
         "difference": "{value}: “{column}” es {part} y {less}", "place": "número {rank} por “{column}”",
@@ -87,13 +90,15 @@ SAID: Mapping[str, Mapping[str, str]] = {
         "least by": "el menor por “{group}”",
     },
     "de": {
+        "held": "„{column}“ ist {value}", "void": "„{column}“ ist leer",
         "median": "der Median von „{column}“ über {rows}", "Yes": "Ja", "No": "Nein", "some": "{n} von {total}",
         "share": "{value} %: {part} von {whole} {rows}", "share of": "{value} %: {part} von {whole} von „{column}“",
         "difference": "{value}: „{column}“ ist {part} und {less}", "place": "Nummer {rank} nach „{column}“",
         "top": "die {n} größten nach „{column}“ von {rows}", "bottom": "die {n} kleinsten nach „{column}“ von {rows}",
         "months": "„{column}“ in den Monaten {value} bis {other} liegt", "weekday": "„{column}“ ein {value} ist",
         "sum": "die Summe von „{column}“ über {rows}", "mean": "der Mittelwert von „{column}“ über {rows}",
-        "largest": "der größte Wert von „{column}“ von {rows}", "smallest": "der kleinste Wert von „{column}“ von {rows}",
+        "largest": "der größte Wert von „{column}“ von {rows}",
+        "smallest": "der kleinste Wert von „{column}“ von {rows}",
         "first": "der erste Wert von „{column}“ von {rows}", "last": "der letzte Wert von „{column}“ von {rows}",
         "one row": "1 Zeile", "rows": "{n} Zeilen", "where": ", wo {conditions}", "and": " und ", "or": " oder ",
         "in": "„{column}“ {value} ist", "not in": "„{column}“ nicht {value} ist", "=": "„{column}“ {value} ist",
@@ -111,10 +116,12 @@ SAID: Mapping[str, Mapping[str, str]] = {
         "lacking": "{n} dieser Zeilen haben nichts in „{column}“.",
         "partial": "Ein Teil der Tabelle konnte nicht gelesen werden.",
         "other": "Auch eine andere Tabelle könnte die Antwort haben: {name}.",
-        "older": "Eine ältere Fassung der Tabelle blieb außer Betracht: {name}.", "most by": "der größte nach „{group}“",
+        "older": "Eine ältere Fassung der Tabelle blieb außer Betracht: {name}.",
+        "most by": "der größte nach „{group}“",
         "least by": "der kleinste nach „{group}“",
     },
     "fr": {
+        "held": "« {column} » est {value}", "void": "« {column} » est vide",
         "median": "la médiane de « {column} » sur {rows}", "Yes": "Oui", "No": "Non", "some": "{n} sur {total}",
         "share": "{value} % : {part} sur {whole} {rows}", "share of": "{value} % : {part} sur {whole} de « {column} »",
         "difference": "{value} : « {column} » est {part} et {less}", "place": "numéro {rank} par « {column} »",
@@ -139,7 +146,8 @@ SAID: Mapping[str, Mapping[str, str]] = {
         "maybe": "Ceci peut répondre :", "leftover": "Non pris en compte : {words}.",
         "wrong": "{n} cellules sur {total} de « {column} » sont d’un autre genre et ne comptent pas.",
         "lacking": "{n} de ces lignes n’ont rien dans « {column} ».",
-        "partial": "Une partie du tableau n’a pas pu être lue.", "other": "Un autre tableau peut aussi répondre : {name}.",
+        "partial": "Une partie du tableau n’a pas pu être lue.",
+        "other": "Un autre tableau peut aussi répondre : {name}.",
         "older": "Une version antérieure du tableau a été laissée de côté : {name}.",
         "most by": "le plus grand par « {group} »", "least by": "le plus petit par « {group} »",
     },

@@ -23,13 +23,24 @@ from docmind.tables.wordlists import (
     CURRENCIES,
     KEYS,
     MONEY_HEADERS,
+    MONTHS,
     NEGATIONS,
     WHICH,
+    YES_NO,
+    Task,
 )
 from docmind.tables.words import (
     is_light,
     same,
 )
+
+
+def month_of(roots: tuple[str, ...]) -> int:
+    """Return the month that a cell is, from 1; 0 where it is none."""
+    match = re.fullmatch(r"month (\d+)", roots[0]) if len(roots) == 1 else None
+    if match:
+        return int(match[1])
+    return MONTHS.get(roots[0], 0) if len(roots) == 1 else 0
 
 
 class Reading:
@@ -49,7 +60,31 @@ class Reading:
         self.negatives: list[int] = []
         self.subject = False  # whether the table's own name, or rows, are counted
         self.has_value = False
+        self.runs: list[tuple[int, frozenset[str], bool]] = []  # values by the words that name them, in their order
+        self.times: list[Filter] = []  # months and years that are named one by one
+        self.rank = self.top = 1
         self.negations = NEGATIONS.get(asked.language, frozenset()) | NEGATIONS["en"]
+
+    @property
+    def is_check(self) -> bool:
+        """Whether a question is for yes or no."""
+        return bool(self.texts) and self.texts[0] in YES_NO and not self.asked.tasks
+
+    def has(self, task: Task) -> bool:
+        """Return whether a phrase stands for a kind of question, and not for a column."""
+        return any(one == task and self.by[at] == "task" for one, at, _end in self.asked.tasks)
+
+    def month_column(self) -> int | None:
+        """Return the column of texts whose cells are months."""
+        for at, column in enumerate(self.columns):
+            roots = self.names.whole[at]
+            if column.type == "text" and sum(month_of(one) > 0 for one in roots) > 0.6 * len(roots) and len(roots) > 1:
+                return at
+        return None
+
+    def clocks(self) -> list[int]:
+        """Return the columns of times of the day or of durations."""
+        return [at for at, one in enumerate(self.columns) if one.type == "duration"]
 
     def is_negated(self, at: int) -> bool:
         """Return whether a negation stands at most three words before a word, and use it up."""
@@ -126,7 +161,8 @@ class Reading:
         """Return the column that `who`, `when` or `where` asks for: the one that is named, else by its name."""
         wanted = ASKED_COLUMNS[text]
         kind = "date" if "date" in wanted else "text"
-        fitting = [at for at, one in enumerate(self.columns) if one.type == kind]
+        kinds = ("date", "duration") if kind == "date" else (kind,)
+        fitting = [at for at, one in enumerate(self.columns) if one.type in kinds]
         filtered = {one.column for one in self.filters} | {column for column, _is_negated in self.values}
         named = [at for at in fitting if at in self.mentioned and at not in filtered]
         if len(named) == 1:

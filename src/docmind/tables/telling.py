@@ -202,7 +202,7 @@ class Telling:
         if column.type == "duration":
             return f"{int(value) // 60}:{round(value) % 60:02}"
         places = max(table.columns[query.column].places for table in self.tables)
-        places = max(places, 2) if query.task == "mean" and value != round(value, places) else places
+        places = max(places, 2) if query.task in ("mean", "median") and value != round(value, places) else places
         number = self._number(value, places)
         unit = column.unit
         if not unit:
@@ -252,7 +252,7 @@ class Telling:
 
 def said_of(said: Mapping[str, str], shown: str, column: str) -> str:
     """Return what a cell holds as a phrase."""
-    return said["in" if shown else "is null"].format(column=column, value=shown)
+    return said["held" if shown else "void"].format(column=column, value=shown)
 
 
 def _place_of(table: Table) -> str:

@@ -15,8 +15,11 @@ from docmind.tables.composing import (
     query_of,
 )
 from docmind.tables.limits import (
+    find_clocks,
     find_dates,
     find_numbers,
+    find_spans,
+    find_weekdays,
 )
 from docmind.tables.loading import (
     Table,
@@ -26,6 +29,8 @@ from docmind.tables.matching import (
     find_flags,
     find_headers,
     find_kind_words,
+    find_ranks,
+    find_signs,
     find_titles,
     find_values,
     mark_negations,
@@ -69,14 +74,19 @@ def understand(asked: Asked, names: Names) -> Understood | None:
         r.by[at] = "task"
     mark_negations(r)
     find_headers(r, least=2)
+    find_ranks(r)
+    find_spans(r)
     find_values(r)
     find_dates(r)
+    find_clocks(r)
     find_numbers(r)
     find_headers(r, least=1)
     find_adjectives(r)
     if not find_titles(r):
         return None
+    find_weekdays(r)
     find_flags(r)
+    find_signs(r)
     find_kind_words(r)
     if any(text in ASKED_COLUMNS and by == "light" for text, by in zip(r.texts[:2], r.by, strict=False)):
         return None  # `when` asks for what no column tells

@@ -211,7 +211,7 @@ COUNTED_ROWS = _set(
 
 PER = _set("per each every by por cada pro je jeder jedem par chaque")
 NEGATIONS: Mapping[str, frozenset[str]] = {
-    "en": _set("not no without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"),
+    "en": _set("not without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"),
     "pt": _set("nao sem excepto exceto"),
     "es": _set("no sin excepto"),
     "de": _set("nicht ohne kein keine keinen keiner keinem ausser"),

@@ -12,6 +12,7 @@ from docmind.tables.wordlists import (
     LANGUAGES,
     LIGHT,
     MONTHS,
+    RELATED,
     RELATIVE,
     SHORT_MONTHS,
     UNITS,
@@ -19,7 +20,11 @@ from docmind.tables.wordlists import (
 
 PHRASE = 6  # words of a value in a question
 WORDS = 40  # of a question
-_WORD = re.compile(r"\d{4}-\d{2}(?:-\d{2})?|\d(?:[\d.,'’]*\d)?|[^\W_\d][^\W_]*|[%€$£]")
+_COMPOUND = re.compile(
+    r"([^\W\d_]{4,})(kosten|verbrauch|preise?|beträge?)|(zweit|dritt|viert)([^\W\d_]{4,}(?:ste|sten|ster|stes))",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"\d{4}-\d{2}(?:-\d{2})?|\d{1,2}:\d{2}|\d(?:[\d.,'’]*\d)?|[^\W_\d][^\W_]*|[%€$£]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,16 @@ def words_of(text: str) -> list[Word]:
     """Return the words of a question or a cell."""
     found = []
     for raw in _WORD.findall(text)[: 4 * WORDS]:
-        folded = fold(raw.lower())
-        found.append(Word(folded, raw, root(folded)))
+        for part in _parts(raw):
+            folded = fold(part.lower()).replace("ß", "ss")
+            found.append(Word(folded, part, root(folded)))
     return found
+
+
+def _parts(raw: str) -> tuple[str, ...]:
+    """Return a German compound whose end is a word for a quantity, or whose beginning is a place, as its words."""
+    match = _COMPOUND.fullmatch(raw)
+    return (match[1] or match[3], match[2] or match[4]) if match else (raw,)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -48,6 +60,10 @@ def root(word: str) -> str:
     if word in MONTHS and word not in SHORT_MONTHS:
         return f"month {MONTHS[word]}"
     one = _singular(word)
+    if len(one) > 5 and one.endswith(("ada", "ida")):
+        one = one[:-1] + "o"  # participles: `pagada` is `pagado`
+    elif len(one) > 4 and one.endswith("ee"):
+        one = one[:-1]  # `payée` is `payé`
     return UNITS.get(one, one)
 
 
@@ -74,7 +90,7 @@ def number_root(word: str) -> str:
 
 def same(one: str, other: str) -> bool:
     """Return whether two folded words are forms of one: alike without endings, or by their first letters."""
-    if root(one) == root(other):
+    if root(one) == root(other) or any(one in related and other in related for related in RELATED):
         return True
     if one[:1].isdigit() or other[:1].isdigit():
         return False
@@ -92,7 +108,7 @@ def same(one: str, other: str) -> bool:
 @lru_cache(maxsize=1 << 14)
 def _forms(word: str) -> frozenset[str]:
     cut = {word}
-    for end in ("s", "es", "n", "en", "e", "ed", "d", "ing", "er", "al", "als"):
+    for end in ("s", "es", "n", "en", "e", "ed", "d", "ing", "er", "al", "als", "ung"):
         if word.endswith(end) and len(word) - len(end) >= 3:
             cut.add(word[: -len(end)])
     return frozenset(cut)
