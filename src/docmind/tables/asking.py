@@ -76,7 +76,7 @@ class Asked:
         """
         return tuple(
             frozenset(
-                {word.text[: 3 if word.text.endswith("es") else 4], word.root}
+                {word.text[: 3 if word.text.endswith("es") or len(word.text) < 6 else 4], word.root}
                 | {one[:4] for related in RELATED if word.text in related for one in related}
             )
             for at, word in enumerate(self.words)

@@ -16,6 +16,7 @@ from docmind.tables.reading import (
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
+    BETWEEN,
     COUNTED_ROWS,
     DIFFERENT,
     HOW,
@@ -254,7 +255,9 @@ def find_kind_words(r: Reading) -> None:
         if r.by[at]:
             continue
         text = word.text
-        if text in QUANTITIES:
+        if text in BETWEEN and r.has("difference"):
+            r.by[at] = "light"
+        elif text in QUANTITIES:
             r.by[at] = "quantity"
         elif text in MONEY and has_money:
             r.by[at] = "money"
