@@ -30,9 +30,13 @@ from docmind.tables.wordlists import (
 def query_of(r: Reading) -> TableQuery | None:
     filtered = {one.column for one in r.filters}
     targets = [column for column in r.mentioned if column not in filtered]
+    if not r.mentioned and not r.runs and not r.subject and not ({"money", "asked"} & set(r.by)):
+        return None  # nothing but a time is named
     label = _label(r, targets)
     group, unit = _group(r, targets)
     numeric = [column for column in targets if column in r.measures()]
+    own = [one for one in numeric if any(r.by[at] != "task" for at in r.mentioned[one])]
+    numeric = own or numeric  # `total` names a column of that name where nothing else does
     filters = tuple(r.filters)
     for compose, task in ((_difference, "difference"), (_share, "share")):
         if r.has(task):
@@ -51,6 +55,7 @@ def query_of(r: Reading) -> TableQuery | None:
         return _superlative(r, "largest" if r.has("largest") else "smallest", numeric, label, filters)
     if r.has("first") or r.has("last"):
         column = r.date_column()
+        column = _clock(r) if column is None else column
         if column is None:
             return None
         r.is_sure = r.is_sure and not r.columns[column].is_unsure
@@ -151,6 +156,19 @@ def _amount(r: Reading, filters: tuple[Filter, ...], label: int | None) -> Table
     if column is None or {one.column for one in filters} != {label}:
         return None
     return TableQuery("lookup", filters, column, label=label)
+
+
+def _clock(r: Reading) -> int | None:
+    """Return the column of times that orders the rows: the named one, or the first where all order them alike."""
+    clocks = r.clocks()
+    named = [column for column in clocks if r.is_named(column)]
+    if len(named) == 1:
+        return named[0]
+    values = [row for table in r.tables for row in table.values]
+    if any(row[column] is None for row in values for column in clocks):
+        return None
+    orders = {tuple(sorted(range(len(values)), key=lambda n: float(values[n][at] or 0))) for at in clocks}
+    return clocks[0] if len(orders) == 1 else None
 
 
 def _measured(r: Reading, numeric: Sequence[int]) -> int | None:

@@ -110,7 +110,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "first earliest primeiro primeira primero primera erste erster ersten erstes premier premiere fruheste soonest"
     ) | _german("first"),
     "last": _set(
-        "last latest newest most_recent ultimo ultima mas_reciente mais_recente letzte letzter letzten letztes "
+        "last latest newest most_recent most_recently recently mais_recentemente zuletzt ultimo ultima "
+        "mas_reciente mais_recente letzte letzter letzten letztes "
         "neueste neuesten dernier derniere plus_recent plus_recente"
     ) | _german("last"),
 }  # fmt: skip
