@@ -26,8 +26,10 @@ from docmind.tables.wordlists import (
     MONTHS,
     NEGATIONS,
     NEGATIVE,
+    NEUTRAL,
     NUMBER_WORDS,
     ORDINALS,
+    PEOPLE,
     PER,
     POSITIVE,
     QUANTITIES,
@@ -114,7 +116,7 @@ _ELSEWHERE = (
     MONEY | COUNTED_ROWS | PER | DIFFERENT | TABLE_WORDS | MONTH_UNIT | YEAR_UNIT | frozenset(ASKED_COLUMNS)
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
-    | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
+    | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
     | {"%", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip
 """Words that stand for something else than a word of the table."""

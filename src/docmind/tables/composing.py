@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from docmind.tables.query import (
     Filter,
@@ -14,10 +14,12 @@ from docmind.tables.reading import (
 )
 from docmind.tables.wordlists import (
     AMOUNT_HEADERS,
+    COUNT_HEADERS,
     DEADLINES,
     DIFFERENT,
     DIRECTIONS,
     EXACT_MEASURES,
+    FAST,
     LISTS,
     MEASURES,
     MONEY,
@@ -148,10 +150,12 @@ def noun_value(r: Reading, end: int, label: int | None) -> int | None:
     return noun if any(column == label for column, _values, _is_negated in r.runs) and len(r.runs) == 1 else None
 
 
-def _amount(r: Reading, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
+def _amount(
+    r: Reading, filters: tuple[Filter, ...], label: int | None, wanted: Collection[str] = AMOUNT_HEADERS
+) -> TableQuery | None:
     """Return the amount of the rows that are named: the column of that name, else the only other one."""
     others = [at for at, one in enumerate(r.columns) if at != label and one.type != "empty"]
-    named = [at for at in others if any(word.text in AMOUNT_HEADERS for word in r.names.headers[at])]
+    named = [at for at in others if any(word.text in wanted for word in r.names.headers[at])]
     column = named[0] if len(named) == 1 else others[0] if len(others) == 1 else None
     if column is None or {one.column for one in filters} != {label}:
         return None
@@ -180,9 +184,19 @@ def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
     if any(by == "money" for by in r.by):
         return r.money()
     measures = r.measures()
+    if (len(measures) == 1 and r.columns[measures[0]].unit == "%") or _is_percent(r, measures):
+        return None  # shares are neither added up nor the size of what they are of
     if len(measures) > 1 and any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text"):
         return r.money()  # what its rows are is named
     return measures[0] if len(measures) == 1 else r.money() if r.subject else None
+
+
+def _is_percent(r: Reading, measures: Sequence[int]) -> bool:
+    return len(measures) == 1 and any(word.text == "%" for word in r.names.headers[measures[0]])
+
+
+def _is_time(r: Reading, column: int) -> bool:
+    return any(word.text in ("time", "zeit", "tiempo", "tempo", "temps") for word in r.names.headers[column])
 
 
 def _superlative(
@@ -200,6 +214,8 @@ def _superlative(
         column = fitting[0] if len(fitting) == 1 else None
         if column is None and phrase in EXACT_MEASURES:
             return None
+    if phrase in FAST and column is not None and (r.columns[column].type == "duration" or _is_time(r, column)):
+        task = "smallest" if task == "largest" else "largest"
     is_most = phrase in (
         "most",
         "least",
@@ -244,7 +260,11 @@ def _count(
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
     label = _label(r, targets)
     if noun_value(r, end, label) is not None:
-        return _amount(r, filters, label)
+        return _amount(r, filters, label, COUNT_HEADERS)
+    counted = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
+    noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if len(counted) == 1 and noun is not None and r.by[noun] == "value" and not numeric:
+        return TableQuery("sum", filters, counted[0], group=group, unit=unit)
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
     if noun is not None and r.by[noun] == "value" and any(noun + 1 in r.mentioned[one] for one in numeric):
         noun += 1  # "vegetarian portions"
@@ -263,6 +283,19 @@ def _count(
     return TableQuery("count", filters, None, group=group, unit=unit)
 
 
+def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
+    """Return whether a condition names rows by what they are, or by a column that the question names."""
+    label = _label(r, ())
+    return any(
+        one.column == label
+        or r.columns[one.column].type != "text"
+        or one.column in r.mentioned
+        or r.is_named(one.column)
+        or not r.is_unique(one.column)
+        for one in filters
+    )
+
+
 def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tuple[Filter, ...]) -> TableQuery | None:
     if not filters:
         return None
@@ -276,7 +309,11 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if len(wanted) > 1:
         named = [column for column in wanted if column in targets]
         wanted = named if len(named) == 1 else wanted
+    if not wanted and any(by == "money" for by in r.by) and (money := r.money()) is not None:
+        wanted = [money]
     if len(wanted) == 1:
+        if wanted[0] in r.measures() and not _is_of_label(r, filters):
+            r.is_sure = False  # the population of a capital is not that of the country in its row
         return TableQuery("lookup", filters, wanted[0], label=label)
     if wanted:
         return None

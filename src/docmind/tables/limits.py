@@ -26,6 +26,7 @@ from docmind.tables.reading import (
 )
 from docmind.tables.wordlists import (
     BETWEEN,
+    MEASURES,
     MONEY,
     SINCE,
     THROUGH,
@@ -241,6 +242,9 @@ def _number_column(r: Reading, at: int) -> int | None:
     named = [column for column in numeric if r.is_named(column)]
     if len(named) == 1 or len(numeric) == 1:
         return (named or numeric)[0]
+    ages = [column for column in numeric if any(word.text in MEASURES["oldest"] for word in r.names.headers[column])]
+    if len(ages) == 1 and any(text in ("is", "are", "aged") for text in r.texts[max(0, at - 3) : at]):
+        return ages[0]
     money = r.money()
     after = r.texts[at + 1] if at + 1 < len(r.words) else ""
     united = [column for column in numeric if after and after == fold(r.columns[column].unit.lower())]

@@ -21,21 +21,24 @@ from docmind.tables.wordlists import (
     DIFFERENT,
     HOW,
     MONEY,
-    MONEY_HEADERS,
     MONTH_UNIT,
     NEGATIVE,
+    NEUTRAL,
     NUMBER_WORDS,
     ORDINALS,
+    PEOPLE,
     PER,
     POSITIVE,
     QUANTITIES,
     TABLE_WORDS,
+    UNITS,
     WHICH,
     YEAR_UNIT,
 )
 from docmind.tables.words import (
     PHRASE,
     Word,
+    akin,
     is_function,
     is_light,
     is_name,
@@ -73,6 +76,22 @@ def find_headers(r: Reading, least: int) -> None:
                 r.mention(column, [at])
     if least == 1:
         _settle_mentions(r)
+        _find_akin(r)
+
+
+def _find_akin(r: Reading) -> None:
+    """Match words that are left over with names of columns that have another word of that meaning."""
+    for at, word in enumerate(r.words):
+        columns = [
+            column
+            for column, header in enumerate(r.names.headers)
+            if not r.by[at] and any(akin(word.text, one.text) and not same(word.text, one.text) for one in header)
+        ]
+        if columns:
+            r.by[at] = "column"
+            r.score += 1
+        if len(columns) == 1:
+            r.mentioned.setdefault(columns[0], []).append(at)
 
 
 def _other_than_head(header: Sequence[Word]) -> frozenset[str]:
@@ -80,7 +99,7 @@ def _other_than_head(header: Sequence[Word]) -> frozenset[str]:
     ends = [at for at, word in enumerate(header) if word.text in PER]
     plain = header[: ends[0]] if ends else header
     is_pair = len(plain) == 2 and all(len(word.text) > 3 and word.root == word.text for word in plain)
-    is_pair = is_pair and not any(is_light(word.text) or word.text in MONEY_HEADERS for word in plain)
+    is_pair = is_pair and not any(is_light(word.text) for word in plain) and plain[1].text not in UNITS
     return frozenset({plain[0].root}) if is_pair and not plain[1].text.endswith("ed") else frozenset()
 
 
@@ -92,6 +111,7 @@ def _name_by_tasks(r: Reading) -> None:
             if end == start + 1 and header == [r.words[start].root] and task in ("sum", "share", "difference"):
                 r.mentioned.setdefault(column, []).append(start)
                 r.by[start] = "task" if task == "sum" else "column"
+                r.score += 0.5
 
 
 def find_ranks(r: Reading) -> None:
@@ -208,7 +228,7 @@ def find_titles(r: Reading) -> bool:
             continue
         if is_light(word.text):
             continue
-        holding = [n for n, title in enumerate(titles) if any(same(word.text, one.text) for one in title)]
+        holding = [n for n, title in enumerate(titles) if any(akin(word.text, one.text) for one in title)]
         if holding:
             r.by[at] = "title"
             r.score += 1
@@ -265,7 +285,7 @@ def find_kind_words(r: Reading) -> None:
         elif text in ASKED_COLUMNS and r.asked_column(text) is not None:
             r.by[at] = "asked"
             r.score += 0.5
-        elif text in COUNTED_ROWS:
+        elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
@@ -274,7 +294,7 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
-        elif (is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at):
+        elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
 
 

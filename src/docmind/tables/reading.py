@@ -21,15 +21,19 @@ from docmind.tables.values import (
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
     CURRENCIES,
+    ENDINGS,
     KEYS,
     MONEY_HEADERS,
     MONTHS,
     NEGATIONS,
+    TEAMS,
+    TOTALS,
     WHICH,
     YES_NO,
     Task,
 )
 from docmind.tables.words import (
+    akin,
     is_light,
     same,
 )
@@ -68,7 +72,8 @@ class Reading:
     @property
     def is_check(self) -> bool:
         """Whether a question is for yes or no."""
-        return bool(self.texts) and self.texts[0] in YES_NO and not self.asked.tasks
+        is_what = self.asked.language == "de" and self.texts[0] == "was"
+        return self.texts[0] in YES_NO and not is_what and not self.asked.tasks
 
     def has(self, task: Task) -> bool:
         """Return whether a phrase stands for a kind of question, and not for a column."""
@@ -126,8 +131,16 @@ class Reading:
         return named[0] if len(named) == 1 else None
 
     def is_named(self, column: int) -> bool:
-        header = [word for word in self.names.headers[column] if not is_light(word.text)]
-        return any(same(word.text, one.text) for word in self.words for one in header if not is_light(word.text))
+        """Return whether a word of the question is one of a header, or has its meaning where no header has the word."""
+        header = [word.text for word in self.names.headers[column] if not is_light(word.text)]
+        for word in self.words:
+            if is_light(word.text):
+                continue
+            if any(same(word.text, one) for one in header):
+                return True
+            if any(akin(word.text, one) for one in header) and self.header_of(self.words.index(word)) is None:
+                return True
+        return False
 
     def is_key(self, column: int) -> bool:
         """Return whether the numbers of a column name their rows, or are years: nothing to add up."""
@@ -155,7 +168,8 @@ class Reading:
             if len(found) == 1:
                 return found[0]
         both = [at for at in by_unit if at in by_name]
-        return both[0] if len(both) == 1 else None
+        whole = [at for at in both or by_name if any(word.text in TOTALS for word in self.names.headers[at])]
+        return both[0] if len(both) == 1 else whole[0] if len(whole) == 1 else None
 
     def asked_column(self, text: str) -> int | None:
         """Return the column that `who`, `when` or `where` asks for: the one that is named, else by its name."""
@@ -171,13 +185,22 @@ class Reading:
             return fitting[0]
         by_name = [
             at for at in range(len(self.columns))
-            if at not in filtered and any(w.text in wanted or w.root in wanted for w in self.names.headers[at])
+            if at not in filtered
+            and any(
+                w.text in wanted or w.root in wanted or any(w.text.endswith(end) for end in ENDINGS if end in wanted)
+                for w in self.names.headers[at]
+            )
         ]  # fmt: skip
         if kind == "text" and "person" in wanted and not by_name:
             by_name = [at for at in fitting if at not in filtered and self.has_people(at)][:1]
+        if kind == "text" and "person" in wanted and not by_name:
+            by_name = [at for at in fitting if at not in filtered and self._names_team(at)][:1]
         if len(by_name) > 1:
             self.is_sure = False
         return by_name[0] if by_name else None
+
+    def _names_team(self, column: int) -> bool:
+        return any(word.text in TEAMS or word.root in TEAMS for word in self.names.headers[column])
 
     def has_people(self, column: int) -> bool:
         """Return whether the cells of a column look like names of people: two or three words with capitals."""

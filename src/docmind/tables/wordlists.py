@@ -89,6 +89,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "top most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
         "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
         "les_plus_chers mas_caros mas_caras mais_caros mais_caras mas_altos mas_altas mais_altos mais_altas "
+        "quickest mas_rapido mas_rapida mais_rapido mais_rapida plus_rapide "
         "largest highest biggest most greatest maximum tallest longest heaviest deepest fastest oldest warmest "
         "hottest most_expensive dearest priciest widest mayor maior maximo maxima mas_alto mais_alto mas_alta "
         "mais_alta "
@@ -98,7 +99,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "le_plus mas_pesado mais_pesado"
     ) | _german("largest"),
     "smallest": _set(
-        "least_valuable plus_basses plus_bas moins_cheres moins_chers mas_baratos mas_baratas mais_baratos "
+        "mas_lento mais_lento plus_lent least_valuable plus_basses plus_bas moins_cheres moins_chers "
+            "mas_baratos mas_baratas mais_baratos "
         "mais_baratas mais_baixos mais_baixas mas_bajos mas_bajas "
         "smallest lowest least fewest minimum min shortest cheapest lightest slowest coldest youngest shallowest "
         "narrowest least_expensive menor minimo minima mas_bajo mais_baixo mas_baja mais_baixa mas_barato mais_barato "
@@ -161,7 +163,8 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
-    "spend spent spending cost costs costing pay pays paid paying payed expensive expense expenses earn earned charge "
+    "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
+    "expenses earn earned charge "
     "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar custou custa "
     "custam custo gaste gastado gastaron pague pagado costo cuesta cuestan coste ausgegeben gekostet kostet kosten "
     "bezahlt gezahlt depense depenses depensee paye payee coute coutent cout worth invoiced billed dinheiro dinero"
@@ -190,8 +193,6 @@ ASKED_COLUMNS: Mapping[str, frozenset[str]] = {
     word: _set(headers)
     for words, headers in (
         ("who whose whom quem quien quienes wer qui",
-         "team club player guest reader equipo equipa mannschaft equipe spieler jugador "
-             "aluno alumno eleve schuler borrower "
          "name person who contact member owner employee author teacher student customer client nome nombre pessoa "
          "persona quem quien wer nom mitarbeiter kunde lender borrower tenant resident driver leader responsible"),
         ("when wann quando cuando quand",
@@ -205,6 +206,11 @@ ASKED_COLUMNS: Mapping[str, frozenset[str]] = {
     for word in words.split()
 }  # fmt: skip
 
+TEAMS = _set(
+    "team club player guest reader runner equipo equipa mannschaft equipe spieler jugador aluno alumno eleve schuler "
+    "borrower company firma empresa country"
+)
+"""Words in the header of a column that `who` asks for where no other tells of people."""
 COUNTED_ROWS = _set(
     "row rows entry entries record records item items line lines linha linhas registo registos registro registros fila "
     "filas zeile zeilen eintrag eintrage eintraege lignes ligne times time vezes veces fois mal transactions"
@@ -292,15 +298,21 @@ LIGHT = _set(
     trabajo trabajaron trabajado gearbeitet arbeitet arbeiten gegessen geschrieben geflogen gefahren gekommen travaille
     ecrit mange van va vao vai fueron foram foi tuvo tuvieron teve tiveram hatte hatten geht gehen ging am auf bei aus
     nach avait avaient eu sum total in of by to
-    we us our need needs needed required require stay stayed stays booked happen happened did done_ done__ use
-    people_ time_ for per_cent most_ than then there thing things
-    wir uns unser unsere ihr sie hatten hattest wurden worden fiel fielen fallen brauche brauchen braucht benotigt
-    betragt betrug kostet_ welche an als dass denn
-    nous vous avons avez ont ils elle elles eue eus eues ete sont etait etaient faut fut sur par cet ces dans chez
-    feito feita feitos feitas fez fizeram preciso precisamos somos estamos lleva llevan llevo necesito necesitamos hizo
-    hicieron hecho hecha nuestro nuestra suyo"""
+    we us our than then there wir uns unser unsere ihr sie hatten hattest wurden worden an als dass denn
+    nous vous avons avez ont ils elle elles eue eus eues ete sont etait etaient sur par cet ces dans chez
+    somos estamos nuestro nuestra suyo han he hemos habia"""
 )
 """Words that limit nothing."""
+NEUTRAL = _set(
+    """need needs needed required require stay stayed stays booked happen happened use thing things run runs ran place
+    placed based hold holds receive received receives piece pieces get gets reach reached weigh weighs weighed
+    fiel fielen fallen brauche brauchen braucht benotigt betragt betrug liegen lagert lagern befindet befinden gehort
+    erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe situee possede
+    feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou tiraram trabalha
+    trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
+    encuentra encuentran corresponde trabaja trabajan"""
+)
+"""Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
 TIME_BEFORE = _set(
     "in of since until till before after from to and between em de en im am seit vor nach bis during by a e y "
@@ -312,7 +324,7 @@ WHICH = _set("which what que qual quais cual cuales welche welcher welches welch
 LISTS = WHICH | _set("list show who quem quien wer")
 YES_NO = _set(
     "is are was were has have did does do esta estao estan foi fue ist sind war hat est tem ha han haben hatte wurde "
-    "wurden foram fueron a ont"
+    "wurden foram fueron ont"
 )
 """First words of a question for yes or no."""
 DIFFERENT = _set("different distinct unique diferentes distintos distintas verschiedene verschiedenen differents")
@@ -359,6 +371,19 @@ WEEKDAYS: Mapping[str, int] = {
 """Days of the week from Sunday, 0, as SQLite counts them."""
 QUANTITIES = _set("consumption usage consumo verbrauch consommation level amount_ score result")
 """Words for what a column of no money holds; they limit nothing there."""
+PEOPLE = _set("people persons person personas pessoas leute personen personnes")
+COUNT_HEADERS = _set(
+    "quantity qty units amount pieces stock count menge bestand stuck anzahl cantidad unidades existencias quantidade "
+    "quantite nombre unites pieces"
+)
+"""Words in the header of a column that counts things of a row."""
+FAST = _set(
+    "fastest slowest quickest schnellste schnellsten schnellster langsamste langsamsten rapido rapida mas_rapido "
+    "mas_rapida mais_rapido mais_rapida mas_lento mais_lento plus_rapide plus_lent"
+)
+"""Superlatives of speed: of times, the fastest is the smallest."""
+ENDINGS = ("ort", "datum", "stadt", "name", "platz")
+"""Ends of German compounds in headers."""
 AMOUNT_HEADERS = _set("amount quantity qty menge cantidad quantidade quantite price preis precio preco prix")
 NEGATIVE = _set("negative negativo negativa negativos negativas negativer negatif negatifs negatives negativen")
 POSITIVE = _set("positive positivo positiva positivos positivas positiver positif positifs positiven")
@@ -372,6 +397,11 @@ RELATED = tuple(
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
         "go goes destination destino ziel to",
+        "hire hired join joined joins start started begin began employed eintritt alta admision contratado",
+        "salary salaries payroll wage wages pay earnings earns earn",
+        "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus vendue "
+        "vendues verkauf verkauft verkaufte",
+        "units unit quantity qty pieces unidades unidad unidade cantidad quantidade menge stuck",
     )
 )
 """Words of one meaning, in a question and in a header."""

@@ -90,7 +90,7 @@ def number_root(word: str) -> str:
 
 def same(one: str, other: str) -> bool:
     """Return whether two folded words are forms of one: alike without endings, or by their first letters."""
-    if root(one) == root(other) or any(one in related and other in related for related in RELATED):
+    if root(one) == root(other):
         return True
     if one[:1].isdigit() or other[:1].isdigit():
         return False
@@ -103,6 +103,11 @@ def same(one: str, other: str) -> bool:
         and one[:PREFIX] == other[:PREFIX]
         and abs(len(one) - len(other)) < 4
     )
+
+
+def akin(one: str, other: str) -> bool:
+    """Return whether two folded words are forms of one, or have one meaning in a question and a header."""
+    return same(one, other) or any(one in related and other in related for related in RELATED)
 
 
 @lru_cache(maxsize=1 << 14)
