@@ -77,6 +77,16 @@ def pack(blocks: Iterable[PageBlock]) -> bytes:
     return _VERSION + zlib.compress(text, 1)
 
 
+def may_have_tables(data: bytes) -> bool:
+    """Return whether the packed blocks of a page may have rows of tables; where not, they need not be unpacked."""
+    if not data:
+        return False
+    try:
+        return b'"tables":[]' not in zlib.decompressobj().decompress(data[1:], _LARGEST)
+    except zlib.error:
+        return True  # `unpack` tells what is damaged
+
+
 def unpack(data: bytes, length: int) -> tuple[PageBlock, ...]:
     """Return the blocks of a page whose text is `length` characters long, in the order of the text.
 

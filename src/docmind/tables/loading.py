@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from docmind.blocks import PageBlock, PageTable
+from docmind.blocks import PageBlock, PageTable, may_have_tables, unpack
 from docmind.documents import Catalog
 from docmind.embedding import fold, name_of
 from docmind.errors import DamagedError, NotFoundError
@@ -143,19 +143,21 @@ class Tables:
 
 def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
     """Return the tables of a document, those of a number joined over its pages. Raises `NotFoundError`."""
-    pages = catalog.pages_of(info.doc_id)
+    pages = catalog.structures_of(info.doc_id)
     is_whole = info.pages <= len(pages) <= PAGES
     parts: dict[int, list[tuple[int, str, PageBlock]]] = {}
-    for page in islice(pages, PAGES):
+    for page_no, text, packed in islice(pages, PAGES):
+        if not may_have_tables(packed):
+            continue
         try:
-            structure = page.structure()
+            structure = unpack(packed, len(text))
         except DamagedError:
-            catalog.note_damage(info.doc_id, page.page_no)
+            catalog.note_damage(info.doc_id, page_no)
             is_whole = False
             continue
         for block in structure:
             if block.kind == "row" and block.table is not None:
-                parts.setdefault(block.table.number, []).append((page.page_no, page.text, block))
+                parts.setdefault(block.table.number, []).append((page_no, text, block))
     return tuple(Unread(info, rows, is_whole=is_whole) for rows in parts.values())
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Literal
 
 from docmind.embedding import fold
@@ -63,27 +64,34 @@ def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column,
     filled = [cell for cell in shown if cell]
     if not filled:
         return Column(name, "empty"), [None] * len(cells)
-    comma, is_day_first, is_unsure = _is_comma(filled, is_english=is_english), *_order(filled, is_english=is_english)
-    found: dict[ColumnType, list[Sql]] = {
-        "bool": [_yes_or_no(cell) for cell in shown],
-        "date": [as_date(cell, is_day_first=is_day_first) for cell in shown],
-        "duration": [_minutes(cell) for cell in shown],
-    }
-    numbers = [_number(cell, comma=comma) for cell in shown]
-    units = Counter(number[1] for number in numbers if number is not None)
-    unit = max(units, key=lambda one: (units[one], one), default="")
-    found["number"] = [
-        number[0] if number is not None and (number[1] in (unit, "") or not unit) else None for number in numbers
-    ]
-    for kind, values in found.items():
+    enough = _MOST * len(filled)
+    kinds: list[tuple[ColumnType, Callable[[str], Sql]]] = [("bool", _yes_or_no)]
+    is_day_first, is_unsure = True, False
+    has_digits = sum(not cell.isalpha() and any(map(str.isdigit, cell)) for cell in filled) >= enough
+    if has_digits:
+        is_day_first, is_unsure = _order(filled, is_english=is_english)
+        kinds += [("date", partial(as_date, is_day_first=is_day_first)), ("duration", _minutes)]
+    for kind, read in kinds:
+        values = [read(cell) for cell in shown]
         held = sum(value is not None for value in values)
-        if held >= _MOST * len(filled) and held:
-            places = max((number[2] for number in numbers if number is not None), default=0) if kind == "number" else 0
+        if held >= enough:
             column = Column(
-                name, kind, unit if kind == "number" else "", len(filled) - held, len(filled), places, is_day_first,
-                is_unsure and kind == "date",
+                name, kind, wrong=len(filled) - held, filled=len(filled), is_day_first=is_day_first,
+                is_unsure=is_unsure and kind == "date",
             )  # fmt: skip
             return column, values
+    if has_digits:
+        comma = _is_comma(filled, is_english=is_english)
+        numbers = [_number(cell, comma=comma) for cell in shown]
+        units = Counter(number[1] for number in numbers if number is not None)
+        unit = max(units, key=lambda one: (units[one], one), default="")
+        values = [
+            number[0] if number is not None and (number[1] in (unit, "") or not unit) else None for number in numbers
+        ]
+        held = sum(value is not None for value in values)
+        if held >= enough:
+            places = max((number[2] for number in numbers if number is not None), default=0)
+            return Column(name, "number", unit, len(filled) - held, len(filled), places, is_day_first), values
     return Column(name, "text", filled=len(filled)), [cell or None for cell in shown]
 
 
