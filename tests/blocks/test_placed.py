@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from docmind.blocks import Block, Cell, Losses, PageBlock, PageTable, Table, pack, unpack
+from docmind.blocks import Block, Cell, Losses, PageBlock, PageTable, Table, may_have_tables, pack, unpack
 from docmind.errors import DamagedError
 from docmind.reading.formats.typeset import flow
 from docmind.records.documents import Loss
@@ -24,6 +24,14 @@ BLOCKS = (
 def test_blocks_come_back_as_they_were_packed() -> None:
     assert unpack(pack(BLOCKS), 40) == BLOCKS
     assert (pack(()), unpack(b"", 0)) == (b"", ())
+
+
+def test_pages_without_a_table_are_known_before_they_are_unpacked() -> None:
+    titled = PageBlock("heading", 0, 5, 1, ('"tables":[]',))
+    assert [may_have_tables(pack(one)) for one in ((), BLOCKS[:1], (titled,), (titled, *BLOCKS[1:]))] == [
+        False, False, False, True,
+    ]  # fmt: skip
+    assert may_have_tables(b"\x01rubbish")
 
 
 @pytest.mark.parametrize(
