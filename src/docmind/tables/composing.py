@@ -22,7 +22,6 @@ from docmind.tables.wordlists import (
     FAST,
     LISTS,
     MEASURES,
-    MONEY,
     MONTH_UNIT,
     PER,
     Task,
@@ -32,7 +31,7 @@ from docmind.tables.wordlists import (
 def query_of(r: Reading) -> TableQuery | None:
     filtered = {one.column for one in r.filters}
     targets = [column for column in r.mentioned if column not in filtered]
-    if not r.mentioned and not r.runs and not r.subject and not ({"money", "asked"} & set(r.by)):
+    if not r.mentioned and not r.runs and not r.subject and not r.is_money and "asked" not in r.by:
         return None  # nothing but a time is named
     label = _label(r, targets)
     group, unit = _group(r, targets)
@@ -65,7 +64,7 @@ def query_of(r: Reading) -> TableQuery | None:
         return TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
     if r.has("count"):
         return _count(r, numeric, targets, filters, group, unit)
-    is_money = any(by == "money" for by in r.by)
+    is_money = r.is_money
     if r.has("sum") or (group is not None and (is_money or numeric or r.asked.is_how_much)):
         column = _measured(r, numeric)
         return None if column is None else TableQuery("sum", filters, column, group=group, unit=unit)
@@ -113,7 +112,7 @@ def _share(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> T
         r.is_sure = False
     if len(numeric) > 1:
         return None
-    is_money = any(text in MONEY and by in ("money", "title") for text, by in zip(r.texts, r.by, strict=True))
+    is_money = r.is_money
     column = numeric[0] if numeric else r.money() if is_money else None
     if column is None and not (r.subject or any(r.is_unique(one) for one in r.mentioned)):
         return None
@@ -181,7 +180,7 @@ def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
         return numeric[0]
     if numeric:
         return None
-    if any(by == "money" for by in r.by):
+    if r.is_money:
         return r.money()
     measures = r.measures()
     if (len(measures) == 1 and r.columns[measures[0]].unit == "%") or _is_percent(r, measures):
@@ -226,7 +225,7 @@ def _superlative(
         "meisten",
         "wenigsten",
     ) or r.has("sum")
-    is_money = any(by == "money" for by in r.by)
+    is_money = r.is_money
     named = r.which()
     repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
     if repeats and is_most and named is not None:
@@ -259,10 +258,14 @@ def _count(
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
     label = _label(r, targets)
+    if len(numeric) == 1 and filters and all(one.column == label for one in filters):
+        return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if noun_value(r, end, label) is not None:
         return _amount(r, filters, label, COUNT_HEADERS)
     counted = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if len(counted) == 1 and r.has("sum") and not numeric:
+        return TableQuery("sum", filters, counted[0], group=group, unit=unit)
     if len(counted) == 1 and noun is not None and r.by[noun] == "value" and not numeric:
         return TableQuery("sum", filters, counted[0], group=group, unit=unit)
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
@@ -288,6 +291,7 @@ def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
     label = _label(r, ())
     return any(
         one.column == label
+        or (label is not None and r.is_code(label) and r.is_unique(one.column))
         or r.columns[one.column].type != "text"
         or one.column in r.mentioned
         or r.is_named(one.column)
@@ -309,7 +313,8 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if len(wanted) > 1:
         named = [column for column in wanted if column in targets]
         wanted = named if len(named) == 1 else wanted
-    if not wanted and any(by == "money" for by in r.by) and (money := r.money()) is not None:
+    is_list = r.subject and any(text in LISTS for text in r.texts[:3])
+    if not wanted and not is_list and r.is_money and (money := r.money()) is not None:
         wanted = [money]
     if len(wanted) == 1:
         if wanted[0] in r.measures() and not _is_of_label(r, filters):
@@ -317,7 +322,7 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
         return TableQuery("lookup", filters, wanted[0], label=label)
     if wanted:
         return None
-    if r.subject and r.texts and any(text in LISTS for text in r.texts[:3]):
+    if is_list:
         return TableQuery("lookup", filters, label, label=label) if label is not None else None
     return None
 
@@ -330,6 +335,16 @@ def _label(r: Reading, targets: Sequence[int]) -> int | None:
     texts = [at for at, one in enumerate(r.columns) if one.type == "text"]
     unique = [at for at in texts if r.is_unique(at)]
     return (unique or texts or [0])[0]
+
+
+def name_beside(r: Reading, query: TableQuery) -> int | None:
+    """Return the next column of texts where the one that names the rows has codes; None where it has not."""
+    label = query.label
+    if label is None or not r.is_code(label):
+        return None
+    used = {query.column, *(one.column for one in query.filters)}
+    texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at > label and at not in used]
+    return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
 
 
 def _group(r: Reading, targets: Sequence[int]) -> tuple[int | None, Unit]:

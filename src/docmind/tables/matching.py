@@ -19,6 +19,7 @@ from docmind.tables.wordlists import (
     BETWEEN,
     COUNTED_ROWS,
     DIFFERENT,
+    HEADS,
     HOW,
     MONEY,
     MONTH_UNIT,
@@ -30,8 +31,8 @@ from docmind.tables.wordlists import (
     PER,
     POSITIVE,
     QUANTITIES,
+    SPENDING,
     TABLE_WORDS,
-    UNITS,
     WHICH,
     YEAR_UNIT,
 )
@@ -55,7 +56,7 @@ def find_headers(r: Reading, least: int) -> None:
         content = [word for word in header if not is_light(word.text)] or header
         if not content or (least == 2 and len(content) < 2):
             continue
-        other = _other_than_head(header) if r.columns[column].type == "number" else frozenset()
+        other = _other_than_head(header, r.asked.language) if r.columns[column].type == "number" else frozenset()
         if least == 2:
             size = len(header)
             for at in range(len(r.words) - size + 1):
@@ -94,13 +95,12 @@ def _find_akin(r: Reading) -> None:
             r.mentioned.setdefault(columns[0], []).append(at)
 
 
-def _other_than_head(header: Sequence[Word]) -> frozenset[str]:
+def _other_than_head(header: Sequence[Word], language: str) -> frozenset[str]:
     """Return the first word of an English name of two words: `Goal difference` is no name for goals."""
     ends = [at for at, word in enumerate(header) if word.text in PER]
     plain = header[: ends[0]] if ends else header
-    is_pair = len(plain) == 2 and all(len(word.text) > 3 and word.root == word.text for word in plain)
-    is_pair = is_pair and not any(is_light(word.text) for word in plain) and plain[1].text not in UNITS
-    return frozenset({plain[0].root}) if is_pair and not plain[1].text.endswith("ed") else frozenset()
+    is_pair = language == "en" and len(plain) == 2 and plain[1].text in HEADS
+    return frozenset({plain[0].root}) if is_pair else frozenset()
 
 
 def _name_by_tasks(r: Reading) -> None:
@@ -174,7 +174,8 @@ def find_values(r: Reading) -> None:
 
 def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
     run = r.words[at : at + size]
-    if size == 1 and is_light(run[0].text) and not is_name(run[0], at) and not r.is_letter(at):
+    is_plain = size == 1 and is_light(run[0].text) and not is_name(run[0], at) and not r.is_letter(at)
+    if is_plain and not (is_whole and not is_function(run[0].text) and _is_beside_header(r, at)):
         return
     if size > 1 and not is_whole and (is_light(run[0].text) or is_light(run[-1].text)):
         return
@@ -188,12 +189,11 @@ def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
             found[column] = held
     if not found:
         return
-    if size == 1 and (header := r.header_of(at)) is not None and header not in found and not is_whole:
+    if size == 1 and not is_whole and r.header_of(at) is not None:
         return  # the name of a column, and only a part of some cell
     column = _closest(r, found, at)
-    if len(found) > 1 and len({frozenset(values) for values in found.values()}) > 1 and not r.names_nearby(column, at):
-        first = next(iter(found))
-        r.is_sure = r.is_sure and (is_whole and column == first and len(found) == 1)
+    if len(found) > 1 and not r.names_nearby(column, at):
+        r.is_sure = False
     is_negated = r.is_negated(at)
     r.values.setdefault((column, is_negated), set()).update(found[column])
     r.runs.append((column, frozenset(found[column]), is_negated))
@@ -201,6 +201,16 @@ def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
         r.by[place] = "value"
     r.has_value = r.has_value or not is_negated
     r.score += (3 if is_whole else 2) * size
+
+
+def _is_beside_header(r: Reading, at: int) -> bool:
+    """Return whether a word is a cell of a column that the next word or the one before names: `high priority`."""
+    near = {*range(max(0, at - 1), min(len(r.words), at + 2))} - {at}
+    return any(
+        (r.words[at].root,) in r.names.whole[column]
+        and any(r.words[n].root == word.root for n in near for word in header)
+        for column, header in enumerate(r.names.headers)
+    )
 
 
 def _holding(r: Reading, column: int, roots: tuple[str, ...]) -> set[str]:
@@ -219,10 +229,23 @@ def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
     return min(found, key=lambda column: (len(found[column]), column))
 
 
+def find_parts(r: Reading) -> None:
+    """Match words with names that some of the tables have and others have not, where they name no column exactly."""
+    titles = [{word.root for word in title} for title in r.names.titles]
+    exact = {word.root for header in r.names.headers for word in header}
+    for at, word in enumerate(r.words):
+        holding = [n for n, title in enumerate(titles) if word.root in title]
+        is_told = 0 < len(holding) < len(titles) and word.root not in exact and not is_light(word.text)
+        if is_told and not r.by[at]:
+            r.by[at] = "title"
+            r.score += 1
+            r.tables = tuple(table for table in r.tables if any(table is r.names.tables[n] for n in holding))
+
+
 def find_titles(r: Reading) -> bool:
     """Match words with the names of the tables, and keep those that a word names; return whether any is left."""
     titles = r.names.titles
-    kept = list(range(len(r.tables)))
+    kept = [n for n, table in enumerate(r.names.tables) if any(table is one for one in r.tables)]
     for at, word in enumerate(r.words):
         if r.by[at] and not (r.by[at] == "column" and r.texts[at] in COUNTED_ROWS):
             continue
@@ -237,7 +260,7 @@ def find_titles(r: Reading) -> bool:
                 kept = [n for n in kept if n in holding]
     if not kept:
         return False
-    r.tables = tuple(r.tables[n] for n in kept)
+    r.tables = tuple(r.names.tables[n] for n in kept)
     return True
 
 
@@ -285,6 +308,10 @@ def find_kind_words(r: Reading) -> None:
         elif text in ASKED_COLUMNS and r.asked_column(text) is not None:
             r.by[at] = "asked"
             r.score += 0.5
+        elif text in SPENDING and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"  # hours are spent too
+        elif text in PEOPLE and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True

@@ -52,8 +52,9 @@ class TableQuery:
     """What is asked of rows of one shape.
 
     `column` has the numbers or dates that are added up or compared, or what is looked up. `label` is the column that
-    names a row in the answer. With `group` there is a result for each of its values, by month or year with `unit`; with
-    `best`, the one with the largest or smallest result. `is_distinct` counts different values of `column`.
+    names a row in the answer, `name` another that tells more where that is a code. With `group` there is a result for
+    each of its values, by month or year with `unit`; with `best`, the one with the largest or smallest result.
+    `is_distinct` counts different values of `column`.
 
     `part` are further conditions: on the rows of which a `share` is asked, on those that a `check` asks about. For a
     `difference` the rows of `filters` and `part` are compared with those of `filters` and `less`. `top` rows or groups
@@ -64,6 +65,7 @@ class TableQuery:
     filters: tuple[Filter, ...] = ()
     column: int | None = None
     label: int | None = None
+    name: int | None = None
     group: int | None = None
     unit: Unit = ""
     best: Literal["", "largest", "smallest"] = ""

@@ -23,6 +23,7 @@ from docmind.tables.wordlists import (
     CURRENCIES,
     ENDINGS,
     KEYS,
+    MONEY,
     MONEY_HEADERS,
     MONTHS,
     NEGATIONS,
@@ -77,7 +78,7 @@ class Reading:
 
     def has(self, task: Task) -> bool:
         """Return whether a phrase stands for a kind of question, and not for a column."""
-        return any(one == task and self.by[at] == "task" for one, at, _end in self.asked.tasks)
+        return any(one == task and all(by == "task" for by in self.by[at:end]) for one, at, end in self.asked.tasks)
 
     def month_column(self) -> int | None:
         """Return the column of texts whose cells are months."""
@@ -108,6 +109,18 @@ class Reading:
                 self.by[at] = "column"
                 self.score += 2
 
+    @property
+    def is_money(self) -> bool:
+        """Whether a word asks for money."""
+        return any(
+            by == "money" or (text in MONEY and by == "title") for text, by in zip(self.texts, self.by, strict=True)
+        )
+
+    def is_code(self, column: int) -> bool:
+        """Return whether the texts of a column are codes that name rows: most have a digit."""
+        values = [row[column] for table in self.tables for row in table.values if row[column] is not None]
+        return sum(any(map(str.isdigit, str(value))) for value in values) >= 0.8 * len(values) > 0
+
     def header_of(self, at: int) -> int | None:
         for column, header in enumerate(self.names.headers):
             if any(same(self.words[at].text, word.text) for word in header):
@@ -117,6 +130,8 @@ class Reading:
     def names_nearby(self, column: int, at: int) -> bool:
         header = self.names.headers[column]
         near = self.words[max(0, at - 2) : at]
+        if at and [word.text for word in header] == [self.texts[at - 1]]:
+            return True  # `to Rome` where a column has the name `To`
         return any(same(word.text, one.text) for word in near for one in header if not is_light(one.text))
 
     def is_letter(self, at: int) -> bool:

@@ -176,11 +176,17 @@ class Telling:
         return f"{shown}: “{self._name(self.query.column)}”{self._where()}{self._place()}."
 
     def _listed(self, column: int | None, rows: Sequence[int] | None = None) -> str:
-        """Return what a column shows in rows, each text once."""
+        """Return what a column shows in rows, each text once; beside the code of a row, its name."""
         rows = self.result.kept if rows is None else rows
         if column is None:
             return ""
-        texts = list(dict.fromkeys(self.rows[n][1].shown[column] or "–" for n in rows))
+        other = self.query.name if column == self.query.label else None
+        texts = list(
+            dict.fromkeys(
+                ", ".join(filter(None, (shown[column] or "–", shown[other] if other is not None else "")))
+                for shown in (self.rows[n][1].shown for n in rows)
+            )
+        )
         more = [self.said["more"].format(n=len(texts) - _NAMED)] if len(texts) > _NAMED else []
         return "; ".join([*texts[:_NAMED], *more])
 

@@ -6,12 +6,13 @@ or it limits nothing. What is left over is told: with such words there is no sur
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docmind.tables.asking import (
     Asked,
 )
 from docmind.tables.composing import (
+    name_beside,
     query_of,
 )
 from docmind.tables.limits import (
@@ -29,6 +30,7 @@ from docmind.tables.matching import (
     find_flags,
     find_headers,
     find_kind_words,
+    find_parts,
     find_ranks,
     find_signs,
     find_titles,
@@ -80,6 +82,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_dates(r)
     find_clocks(r)
     find_numbers(r)
+    find_parts(r)
     find_headers(r, least=1)
     find_adjectives(r)
     if not find_titles(r):
@@ -100,4 +103,5 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     query = query_of(r)
     if query is None:
         return None
+    query = replace(query, name=name_beside(r, query))
     return Understood(r.tables, query, r.score, leftover, r.is_sure and not leftover)

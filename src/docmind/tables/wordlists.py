@@ -93,7 +93,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "largest highest biggest most greatest maximum tallest longest heaviest deepest fastest oldest warmest "
         "hottest most_expensive dearest priciest widest mayor maior maximo maxima mas_alto mais_alto mas_alta "
         "mais_alta "
-        "mas_caro mais_caro mas_cara mais_cara mas_largo mais_longo mas_larga mais_longa mas_grande mas mais groesste "
+        "mas_caro mais_caro mas_cara mais_cara mas_largo mais_longo mas_larga mais_longa mas_grande mas mais "
+        "groesste "
         "grosste groesster groessten hoechste hochste hoechsten hochsten teuerste teuersten langste laengste "
         "meisten plus_grand plus_grande plus_haut plus_haute plus_cher plus_chere plus_eleve plus_long plus_longue "
         "le_plus mas_pesado mais_pesado"
@@ -103,16 +104,19 @@ TASKS: Mapping[Task, frozenset[str]] = {
             "mas_baratos mas_baratas mais_baratos "
         "mais_baratas mais_baixos mais_baixas mas_bajos mas_bajas "
         "smallest lowest least fewest minimum min shortest cheapest lightest slowest coldest youngest shallowest "
-        "narrowest least_expensive menor minimo minima mas_bajo mais_baixo mas_baja mais_baixa mas_barato mais_barato "
+        "narrowest least_expensive menor minimo minima mas_bajo mais_baixo mas_baja mais_baixa mas_barato "
+        "mais_barato "
         "mas_barata mais_barata mas_corto mais_curto mas_pequeno menos kleinste kleinsten niedrigste niedrigsten "
         "billigste guenstigste gunstigste kuerzeste kurzeste wenigsten plus_petit plus_petite moins_cher moins_chere "
         "plus_bas plus_basse plus_court le_moins"
     ) | _german("smallest"),
     "first": _set(
-        "first earliest primeiro primeira primero primera erste erster ersten erstes premier premiere fruheste soonest"
+        "first earliest primeiro primeira primero primera erste erster ersten erstes premier premiere "
+        "fruheste soonest zuerst als_erster als_erste"
     ) | _german("first"),
     "last": _set(
-        "last latest newest most_recent most_recently recently mais_recentemente zuletzt ultimo ultima "
+        "last latest newest most_recent most_recently recently mais_recentemente zuletzt als_letzter "
+        "als_letzte ultimo ultima "
         "mas_reciente mais_recente letzte letzter letzten letztes "
         "neueste neuesten dernier derniere plus_recent plus_recente"
     ) | _german("last"),
@@ -125,14 +129,17 @@ MEASURES: Mapping[str, frozenset[str]] = {
         ("tallest highest lowest mas_alto mais_alto mas_alta mais_alta hoechste hochste plus_haut plus_haute "
          "mas_bajo mais_baixo mas_baja mais_baixa niedrigste",
          "height elevation altitude altura alto hoehe hohe hauteur high"),
-        ("longest shortest mas_largo mais_longo mas_larga mais_longa laengste langste plus_long plus_longue mas_corto "
+        ("longest shortest mas_largo mais_longo mas_larga mais_longa laengste langste plus_long plus_longue "
+        "mas_corto "
          "mais_curto kuerzeste kurzeste plus_court",
          "length duration distance longitud duracion distancia comprimento duracao laenge lange dauer longueur duree "
          "km minutes min time hours days"),
         ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara mas_barato "
-         "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher plus_chere "
+         "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher "
+         "plus_chere "
          "moins_cher moins_chere",
-         "price cost amount fee rent precio coste costo importe preco custo valor preis kosten betrag prix cout "
+         "price cost amount fee rent fare tarifa tarif charge precio coste costo importe preco custo valor "
+         "preis kosten betrag prix cout "
          "montant "
          "total"),
         ("heaviest lightest mas_pesado mais_pesado", "weight mass peso gewicht poids kg"),
@@ -165,14 +172,16 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 MONEY = _set(
     "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
     "expenses earn earned charge "
-    "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar custou custa "
+    "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
+    "custou custa "
     "custam custo gaste gastado gastaron pague pagado costo cuesta cuestan coste ausgegeben gekostet kostet kosten "
     "bezahlt gezahlt depense depenses depensee paye payee coute coutent cout worth invoiced billed dinheiro dinero"
 )
 """Words of a question that mean a column of money."""
 MONEY_HEADERS = _set(
     "amount price cost costs total value fee fees sum paid eur usd gbp chf euro euros dollars money spent expense "
-    "expenses importe precio coste costo valor monto preco custo montante betrag preis kosten summe montant prix cout "
+    "expenses importe precio coste costo valor monto preco custo montante betrag preis kosten summe "
+    "montant prix cout "
     "rent charge salary pay cuota quota dues renda aluguer alquiler miete gebuehr gebuhr loyer wage wages sueldo "
     "ordenado gehalt lohn budget revenue sales fare bill deposit donation"
 )
@@ -212,11 +221,13 @@ TEAMS = _set(
 )
 """Words in the header of a column that `who` asks for where no other tells of people."""
 COUNTED_ROWS = _set(
-    "row rows entry entries record records item items line lines linha linhas registo registos registro registros fila "
+    "row rows entry entries record records item items line lines linha linhas registo registos registro "
+    "registros fila "
     "filas zeile zeilen eintrag eintrage eintraege lignes ligne times time vezes veces fois mal transactions"
 )
 
-PER = _set("per each every by por cada pro je jeder jedem par chaque")
+SPENDING = _set("spend spent spending gaste gastado gastei ausgegeben depense")
+PER = _set("nach selon segun per each every by por cada pro je jeder jedem par chaque")
 NEGATIONS: Mapping[str, frozenset[str]] = {
     "en": _set("not without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"),
     "pt": _set("nao sem excepto exceto"),
@@ -226,8 +237,10 @@ NEGATIONS: Mapping[str, frozenset[str]] = {
 }
 ABOVE = _set(
     "over above more_than greater_than larger_than higher_than exceeding exceeds exceed at_least mais_de mas_de "
-    "acima_de mayor_de maior_que mayor_que mayores_de superior_a superiores_a mehr_als ueber uber plus_de taller_than "
-    "longer_than older_than superan supera ultrapassam ultrapassa depassent depasse ubersteigt ubersteigen groser_als "
+    "acima_de mayor_de maior_que mayor_que mayores_de superior_a superiores_a mehr_als ueber uber "
+    "plus_de taller_than "
+    "longer_than older_than superan supera ultrapassam ultrapassa depassent depasse ubersteigt "
+    "ubersteigen groser_als "
     "grosser_als hoher_als"
 )
 BELOW = _set(
@@ -256,7 +269,7 @@ LANGUAGES: Mapping[str, frozenset[str]] = {
     "es": _set("por mas esta estan fueron cuanta "
         "el la los las un una del de en y o con para cual cuales cuantos cuantas cuanto quien es son fue fueron "
                "tiene hay mi mis que al"),
-    "de": _set("wir pro als nicht kein keinen was wurde wurden hatte hatten welchem wieviel "
+    "de": _set("nach wir pro als nicht kein keinen was wurde wurden hatte hatten welchem wieviel "
         "der die das den dem des ein eine einen im in am und oder mit wie viele viel welche welcher "
     "welches wer ist "
                "sind war waren hat haben gibt es ich mein meine wann wo von zu fuer fur"),
@@ -300,7 +313,7 @@ LIGHT = _set(
     nach avait avaient eu sum total in of by to
     we us our than then there wir uns unser unsere ihr sie hatten hattest wurden worden an als dass denn
     nous vous avons avez ont ils elle elles eue eus eues ete sont etait etaient sur par cet ces dans chez
-    somos estamos nuestro nuestra suyo han he hemos habia"""
+    aller fui fuimos ido somos estamos nuestro nuestra suyo han he hemos habia"""
 )
 """Words that limit nothing."""
 NEUTRAL = _set(
@@ -310,7 +323,7 @@ NEUTRAL = _set(
     erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe situee possede
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou tiraram trabalha
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
-    encuentra encuentran corresponde trabaja trabajan"""
+    encuentra encuentran corresponde trabaja trabajan levou levaram take drive drives driven fly assigned"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
@@ -373,7 +386,7 @@ QUANTITIES = _set("consumption usage consumo verbrauch consommation level amount
 """Words for what a column of no money holds; they limit nothing there."""
 PEOPLE = _set("people persons person personas pessoas leute personen personnes")
 COUNT_HEADERS = _set(
-    "quantity qty units amount pieces stock count menge bestand stuck anzahl cantidad unidades existencias quantidade "
+    "quantity qty units pieces stock count menge bestand stuck anzahl cantidad unidades existencias quantidade "
     "quantite nombre unites pieces"
 )
 """Words in the header of a column that counts things of a row."""
@@ -382,6 +395,8 @@ FAST = _set(
     "mas_rapida mais_rapido mais_rapida mas_lento mais_lento plus_rapide plus_lent"
 )
 """Superlatives of speed: of times, the fastest is the smallest."""
+HEADS = _set("difference price prices sales cost costs fee rate value discount tax change growth limit target weight")
+"""Second words of English headers: `Goal difference` is no name for goals."""
 ENDINGS = ("ort", "datum", "stadt", "name", "platz")
 """Ends of German compounds in headers."""
 AMOUNT_HEADERS = _set("amount quantity qty menge cantidad quantidade quantite price preis precio preco prix")
@@ -396,8 +411,19 @@ RELATED = tuple(
         "arrive arrives arrival arrivals llega llegada chega chegada ankunft kommt arrivee arrive",
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
+        "week weekly weeks",
+        "month monthly months",
+        "year yearly annual years",
+        "day daily days",
+        "night nightly nights",
+        "hour hourly hours",
+        "spend spent spending expenses expense gaste gasto gastos gastado gastei despesa despesas "
+        "ausgaben ausgegeben depense depenses",
+        "drives driver fahrt fahrer",
         "go goes destination destino ziel to",
-        "hire hired join joined joins start started begin began employed eintritt alta admision contratado",
+        "hire hired join joined joins start started begin began employed",
+        "eintritt eingetreten beigetreten",
+        "alta admision contratado",
         "salary salaries payroll wage wages pay earnings earns earn",
         "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus vendue "
         "vendues verkauf verkauft verkaufte",
@@ -409,7 +435,8 @@ RELATED = tuple(
 RELATIVE = _set("week month year day days weeks months years semana mes ano today yesterday tomorrow")
 """Words for a time that only the clock tells, or that a question counts in."""
 TABLE_WORDS = _set(
-    "column columns coluna columna spalte colonne table tables sheet sheets file list document documents spreadsheet csv xlsx docx pdf html tabela folha planilha "
+    "column columns coluna columna spalte colonne table tables sheet sheets file list document documents "
+    "spreadsheet csv xlsx docx pdf html tabela folha planilha "
     "tabla hoja documento tabelle liste blatt tableau feuille ficheiro arquivo archivo register log overview"
 )
 KEYS = _set("id no nr number numero num code year ano jahr annee room key zip postcode ref reference")
