@@ -16,7 +16,7 @@ NAMES = PageTable(("Kind", "Number"), "Stock", "Sheet1", 2)
 BLOCKS = (
     PageBlock("heading", 0, 5, 1),
     PageBlock("header_row", 7, 20, 0, ("Stock",), NAMES, ((7, 11), (14, 20))),
-    PageBlock("row", 21, 29, 0, ("Stock",), NAMES, ((21, 24), (27, 29))),
+    PageBlock("row", 21, 29, 0, ("Stock",), NAMES, ((21, 24), (27, 29)), raws=((1, 12.125),)),
     PageBlock("code", 31, 40, 0, ("Stock",), language="python"),
 )
 
@@ -40,6 +40,14 @@ def test_pages_without_a_table_are_known_before_they_are_unpacked() -> None:
 def test_blocks_that_are_none_of_their_page_are_refused(place: int, value: object) -> None:
     plain = json.loads(zlib.decompress(pack(BLOCKS)[1:]))
     plain["blocks"][1][place] = value
+    with pytest.raises(DamagedError):
+        unpack(b"\x01" + zlib.compress(json.dumps(plain).encode()), 40)
+
+
+@pytest.mark.parametrize("raws", [[2, 1.0], [0, "x"], [0], [-1, 1.0], [0, float("inf")], 7])
+def test_stored_numbers_of_other_cells_are_refused(raws: object) -> None:
+    plain = json.loads(zlib.decompress(pack(BLOCKS)[1:]))
+    plain["blocks"][2][8] = raws
     with pytest.raises(DamagedError):
         unpack(b"\x01" + zlib.compress(json.dumps(plain).encode()), 40)
 

@@ -243,3 +243,20 @@ def test_months_of_two_years_are_not_added_with_a_sure_face(tmp_path: Path) -> N
         docmind.add([Upload("diesel.csv", rows)])
         assert docmind.ask("How many litres in the second quarter?").outcome == "maybe"
         assert docmind.ask("How many litres in the second quarter of 2024?").answer.startswith("30: ")
+
+
+def test_a_sum_is_over_the_numbers_that_a_workbook_stores(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    sheet.append(["Item", "Cost", "Rate"])
+    for item, cost, rate in (("Ink", 3.333, 0.1249), ("Pens", 3.333, 0.25), ("Clips", 3.334, 0.3)):
+        sheet.append([item, cost, rate])
+        sheet.cell(sheet.max_row, 2).number_format = "0.00"
+        sheet.cell(sheet.max_row, 3).number_format = "0%"
+    out = io.BytesIO()
+    book.save(out)
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("office.xlsx", out.getvalue())])
+        assert docmind.ask("What is the total cost?").answer.startswith("10.00: ")
+        assert docmind.ask("What is the average rate?").answer.startswith("22.50%: ")
+        assert docmind.ask("What is the cost of the ink?").answer.startswith("3.33: ")

@@ -1,5 +1,5 @@
 from .given import Block, BlockKind, Blocks, Cell, CellType, Losses, Table, shown_in
-from .placed import Cells, PageBlock, PageKind, PageTable, may_have_tables, pack, unpack
+from .placed import Cells, PageBlock, PageKind, PageTable, Raws, may_have_tables, pack, unpack
 from .told import loss_text, losses_text
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "PageBlock",
     "PageKind",
     "PageTable",
+    "Raws",
     "Table",
     "loss_text",
     "losses_text",

@@ -39,9 +39,10 @@ def query_of(r: Reading) -> TableQuery | None:
     own = [one for one in numeric if any(r.by[at] != "task" for at in r.mentioned[one])]
     numeric = own or numeric  # `total` names a column of that name where nothing else does
     filters = tuple(r.filters)
-    for compose, task in ((_difference, "difference"), (_share, "share")):
-        if r.has(task):
-            return compose(r, numeric, filters)
+    if r.has("difference"):
+        return _difference(r, numeric, filters)
+    if r.has("share"):
+        return _share(r, numeric, filters)
     if r.is_check:
         return _check(r, filters)
     if r.has("mean") or r.has("median"):

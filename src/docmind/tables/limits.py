@@ -61,7 +61,7 @@ def find_spans(r: Reading) -> None:
                 for value in values
             }
             if held:
-                r.filters.append(Filter(months, "in", tuple(sorted(held, key=lambda one: month_of(_roots(one))))))
+                r.filters.append(Filter(months, "in", tuple(sorted(held, key=lambda one: month_of(_roots(str(one)))))))
                 r.by[start:end] = ["date"] * (end - start)
                 r.score += 3
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from docmind.blocks import PageBlock, PageTable, may_have_tables, unpack
+from docmind.blocks import PageBlock, PageTable, Raws, may_have_tables, unpack
 from docmind.documents import Catalog
 from docmind.embedding import fold, name_of
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import DocumentInfo
-from docmind.tables.values import Column, Sql, typed
+from docmind.tables.values import Column, Sql, as_stored, typed
 from docmind.tables.wordlists import MEANS, TOTALS
 
 ROWS = 100_000  # of one table; a longer one is partial
@@ -25,13 +25,14 @@ _HEADINGS = 3  # innermost headings above a table that name it
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its page, its span there, the spans of its cells, and what they show."""
+    """A row: its page, its span there, the spans of its cells, what they show, and numbers that they show rounded."""
 
     page_no: int
     span: tuple[int, int]
     cells: tuple[tuple[int, int], ...]
     shown: tuple[str, ...]
     text: str
+    raws: Raws = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,10 @@ def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, 
     by_column: list[list[Sql]] = []
     for at, name in enumerate(names):
         column, values = typed(name, [row.shown[at] for row in counted], is_english=is_english)
+        if column.type == "number":
+            values = [
+                as_stored(value, dict(row.raws).get(at), column) for value, row in zip(values, counted, strict=True)
+            ]
         columns.append(column)
         by_column.append(values)
     return Table(
@@ -199,7 +204,7 @@ def _titles_of(label: str, about: PageTable, path: Sequence[str]) -> tuple[str, 
 def _row(page_no: int, text: str, block: PageBlock, wide: int) -> Row:
     cells = (*block.cells, *((block.end, block.end) for _ in range(wide - len(block.cells))))
     shown = tuple(" ".join(text[start:end].split()) for start, end in cells)
-    return Row(page_no, (block.start, block.end), cells, shown, text[block.start : block.end])
+    return Row(page_no, (block.start, block.end), cells, shown, text[block.start : block.end], block.raws)
 
 
 def _adds_up(shown: Sequence[str]) -> bool:

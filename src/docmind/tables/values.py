@@ -91,8 +91,21 @@ def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column,
         held = sum(value is not None for value in values)
         if held >= enough:
             places = max((number[2] for number in numbers if number is not None), default=0)
-            return Column(name, "number", unit, len(filled) - held, len(filled), places, is_day_first), values
+            column = Column(name, "number", unit, len(filled) - held, len(filled), places, is_day_first)
+            return column, list[Sql](values)
     return Column(name, "text", filled=len(filled)), [cell or None for cell in shown]
+
+
+def as_stored(shown: Sql, raw: float | None, column: Column) -> Sql:
+    """Return the number of a cell as it is stored, in the unit of the column; as shown where the two do not agree.
+
+    A percentage is stored as its hundredth, and a format may show thousands or millions.
+    """
+    if raw is None or not isinstance(shown, float):
+        return shown
+    half = 0.5 * 10.0**-column.places + 1e-9 * abs(shown)
+    fitting = (raw * scale for scale in (1.0, 100.0, 1e-3, 1e-6))
+    return next((value for value in fitting if abs(value - shown) <= half), shown)
 
 
 def _plain(cell: str) -> str:
