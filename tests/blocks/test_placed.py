@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from docmind.blocks import Block, Cell, Losses, PageBlock, PageTable, Table, pack, unpack
+from docmind.blocks import Block, Cell, Losses, PageBlock, PageTable, Table, may_have_tables, pack, unpack
 from docmind.errors import DamagedError
 from docmind.reading.formats.typeset import flow
 from docmind.records.documents import Loss
@@ -16,7 +16,7 @@ NAMES = PageTable(("Kind", "Number"), "Stock", "Sheet1", 2)
 BLOCKS = (
     PageBlock("heading", 0, 5, 1),
     PageBlock("header_row", 7, 20, 0, ("Stock",), NAMES, ((7, 11), (14, 20))),
-    PageBlock("row", 21, 29, 0, ("Stock",), NAMES, ((21, 24), (27, 29))),
+    PageBlock("row", 21, 29, 0, ("Stock",), NAMES, ((21, 24), (27, 29)), raws=((1, 12.125),)),
     PageBlock("code", 31, 40, 0, ("Stock",), language="python"),
 )
 
@@ -26,12 +26,28 @@ def test_blocks_come_back_as_they_were_packed() -> None:
     assert (pack(()), unpack(b"", 0)) == (b"", ())
 
 
+def test_pages_without_a_table_are_known_before_they_are_unpacked() -> None:
+    titled = PageBlock("heading", 0, 5, 1, ('"tables":[]',))
+    assert [may_have_tables(pack(one)) for one in ((), BLOCKS[:1], (titled,), (titled, *BLOCKS[1:]))] == [
+        False, False, False, True,
+    ]  # fmt: skip
+    assert may_have_tables(b"\x01rubbish")
+
+
 @pytest.mark.parametrize(
     ("place", "value"), [(0, "secret"), (1, -1), (1, 41), (2, 41), (3, 101), (4, 9), (5, 9), (6, [1]), (6, [0, 99])]
 )
 def test_blocks_that_are_none_of_their_page_are_refused(place: int, value: object) -> None:
     plain = json.loads(zlib.decompress(pack(BLOCKS)[1:]))
     plain["blocks"][1][place] = value
+    with pytest.raises(DamagedError):
+        unpack(b"\x01" + zlib.compress(json.dumps(plain).encode()), 40)
+
+
+@pytest.mark.parametrize("raws", [[2, 1.0], [0, "x"], [0], [-1, 1.0], [0, float("inf")], 7])
+def test_stored_numbers_of_other_cells_are_refused(raws: object) -> None:
+    plain = json.loads(zlib.decompress(pack(BLOCKS)[1:]))
+    plain["blocks"][2][8] = raws
     with pytest.raises(DamagedError):
         unpack(b"\x01" + zlib.compress(json.dumps(plain).encode()), 40)
 

@@ -50,6 +50,47 @@ def test_tables_of_one_shape_are_one_and_groups_are_told() -> None:
     assert found.best == (0, 3)
 
 
+FOUR = table(("elm", 4.0), ("oak", 6.5), ("ash", 6.5), ("yew", 1.0))
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "best", "pair"),
+    [
+        (TableQuery("median", column=1), 5.25, (0, 1, 2, 3), (0, 0)),
+        (TableQuery("share", column=1, part=(Filter(0, "in", ("elm",)),)), 100 * 4 / 18, (0,), (4, 18)),
+        (TableQuery("share", part=(Filter(1, ">", (5.0,)),)), 50, (1, 2), (2, 4)),
+        (
+            TableQuery("difference", column=1, part=(Filter(0, "in", ("yew",)),), less=(Filter(0, "in", ("elm",)),)),
+            3,
+            (3, 0),
+            (1, 4),
+        ),
+        (TableQuery("check", (Filter(0, "in", ("oak",)),), part=(Filter(1, ">", (9.0,)),)), 0, (1,), (0, 0)),
+        (TableQuery("smallest", column=1, top=2), 1, (3, 0), (0, 0)),
+        (TableQuery("largest", column=1, top=1), 6.5, (1, 2), (0, 0)),
+    ],
+)
+def test_it_compares(query: TableQuery, value: float, best: tuple[int, ...], pair: tuple[float, float]) -> None:
+    found = run(query, [FOUR])
+    assert (found.value, found.best, found.pair) == (value, best, pair)
+
+
+def test_a_place_beside_equals_is_told() -> None:
+    assert run(TableQuery("largest", column=1, rank=2), [FOUR]).is_tied
+    assert not run(TableQuery("smallest", column=1, rank=2), [FOUR]).is_tied
+
+
+def test_what_is_compared_is_shown() -> None:
+    part = (Filter(0, "in", ("elm",)),)
+    said = [sql_of(one, (NAMES, Column("Size", "number")), "d") for one in (
+        TableQuery("share", column=1, part=part), TableQuery("largest", column=1, label=0, rank=2, top=3),
+    )]  # fmt: skip
+    assert said == [
+        """SELECT 100.0 * sum("Size") FILTER (WHERE "Name" IN ('elm')) / sum("Size") FROM "d\"""",
+        'SELECT "Name", "Size" FROM "d" ORDER BY "Size" DESC LIMIT 3 OFFSET 1',
+    ]
+
+
 def test_empty_cells_are_counted() -> None:
     assert run(TableQuery("sum", column=1), [THREE]).lacking == 1
 

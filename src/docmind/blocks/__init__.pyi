@@ -1,5 +1,5 @@
 from .given import Block, BlockKind, Blocks, Cell, CellType, Losses, Table, shown_in
-from .placed import Cells, PageBlock, PageKind, PageTable, pack, unpack
+from .placed import Cells, PageBlock, PageKind, PageTable, Raws, may_have_tables, pack, unpack
 from .told import loss_text, losses_text
 
 __all__ = [
@@ -13,9 +13,11 @@ __all__ = [
     "PageBlock",
     "PageKind",
     "PageTable",
+    "Raws",
     "Table",
     "loss_text",
     "losses_text",
+    "may_have_tables",
     "pack",
     "shown_in",
     "unpack",

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 from typing import Any, Literal, get_args
 
 from docmind.blocks.given import TextKind
@@ -21,6 +22,8 @@ from docmind.wording import _
 PageKind = Literal[TextKind, "row", "header_row"]
 Cells = tuple[tuple[int, int], ...]
 """Spans of the cells of a row in the page's text, in the order of the columns; an empty cell has an empty span."""
+Raws = tuple[tuple[int, float], ...]
+"""Numbers as they are stored, each with the number of its cell, from 0."""
 
 _KINDS = frozenset(get_args(PageKind))
 _VERSION = b"\x01"
@@ -46,7 +49,8 @@ class PageTable:
 class PageBlock:
     """`text[start:end]` of a page, and what it is.
 
-    `level` and `path`, the headings above it, outermost first, are as of `Block`. A row has its `table` and `cells`.
+    `level` and `path`, the headings above it, outermost first, are as of `Block`. A row has its `table` and `cells`,
+    and `raws`, the numbers that its cells show in another way.
     """
 
     kind: PageKind
@@ -57,6 +61,7 @@ class PageBlock:
     table: PageTable | None = None
     cells: Cells = ()
     language: str = ""
+    raws: Raws = ()
 
 
 def pack(blocks: Iterable[PageBlock]) -> bytes:
@@ -68,13 +73,24 @@ def pack(blocks: Iterable[PageBlock]) -> bytes:
         path = paths.setdefault(one.path, len(paths))
         table = -1 if one.table is None else tables.setdefault(one.table, len(tables))
         cells = [place - one.start for span in one.cells for place in span]
-        rows.append([one.kind, one.start, one.end, one.level, path, table, cells, one.language])
+        row = [one.kind, one.start, one.end, one.level, path, table, cells, one.language]
+        rows.append([*row, [value for raw in one.raws for value in raw]] if one.raws else row)
     if not rows:
         return b""
     named = [[list(each.header), each.caption, each.sheet, each.number] for each in tables]
     plain = {"paths": [list(path) for path in paths], "tables": named, "blocks": rows}
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return _VERSION + zlib.compress(text, 1)
+
+
+def may_have_tables(data: bytes) -> bool:
+    """Return whether the packed blocks of a page may have rows of tables; where not, they need not be unpacked."""
+    if not data:
+        return False
+    try:
+        return b'"tables":[]' not in zlib.decompressobj().decompress(data[1:], _LARGEST)
+    except zlib.error:
+        return True  # `unpack` tells what is damaged
 
 
 def unpack(data: bytes, length: int) -> tuple[PageBlock, ...]:
@@ -97,12 +113,15 @@ def unpack(data: bytes, length: int) -> tuple[PageBlock, ...]:
             for header, caption, sheet, number in plain["tables"]
         ]
         found: list[PageBlock] = []
-        for kind, start, end, level, path, table, cells, language in plain["blocks"]:
+        for kind, start, end, level, path, table, cells, language, *raws in plain["blocks"]:
             if kind not in _KINDS or not 0 <= _count(start) <= _count(end) <= length or _count(level) > 100:
                 raise ValueError("not a block of this page")
             spans = _spans(cells, start, end)
             named = None if table == -1 else tables[_count(table)]
-            found.append(PageBlock(kind, start, end, level, paths[_count(path)], named, spans, _title(language)))
+            stored = _raws(raws, len(spans))
+            found.append(
+                PageBlock(kind, start, end, level, paths[_count(path)], named, spans, _title(language), stored)
+            )
     except (zlib.error, ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise DamagedError(_("The structure of a page is damaged.")) from error
     if any(after.start < before.end for before, after in pairwise(found)):
@@ -115,6 +134,16 @@ def _spans(cells: Sequence[object], start: int, end: int) -> Cells:
     if len(places) % 2 or len(places) > 2 * _MOST_COLUMNS or any(not start <= place <= end for place in places):
         raise ValueError("cells outside of their row")
     return tuple(zip(places[::2], places[1::2], strict=True))
+
+
+def _raws(packed: Sequence[Any], cells: int) -> Raws:
+    if not packed:
+        return ()
+    ((*flat,),) = packed
+    raws = tuple((_count(at), float(value)) for at, value in zip(flat[::2], flat[1::2], strict=True))
+    if any(at >= cells or not isfinite(value) for at, value in raws):
+        raise ValueError("values of other cells")
+    return raws
 
 
 def _count(value: object) -> int:

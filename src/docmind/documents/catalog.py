@@ -494,6 +494,14 @@ class Catalog:
             numbers = self._db.all("SELECT page_no FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,))
             return list(self.pages((doc_id, number) for (number,) in numbers).values())
 
+    def structures_of(self, doc_id: str) -> list[tuple[int, str, bytes]]:
+        """Return number, text and packed blocks of the pages that `pages_of` returns."""
+        try:
+            sql = f"SELECT page_no, text, blocks FROM pages WHERE doc_id = ?1 AND {_IS_SHOWN} ORDER BY page_no"
+            return self._db.all(sql, (doc_id,))
+        except DamagedError:
+            return [(page.page_no, page.text, page.blocks) for page in self.pages_of(doc_id)]
+
     def note_damage(self, doc_id: str, page_no: int = 0) -> None:
         """Record that a page, or with 0 a whole document, was left out because it could not be read."""
         if (doc_id, page_no) not in self._damaged:

@@ -1,102 +1,166 @@
-"""Questions that a table answers: a total, the row with the most of something, or what a row says under a heading."""
+"""A question as words, with the kinds of questions that its phrases stand for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from docmind.embedding import fold
-from docmind.tables.loading import Table
-from docmind.tables.values import Column
+from docmind.tables.wordlists import (
+    ABOVE,
+    AFTER,
+    ASKED_COLUMNS,
+    BEFORE,
+    BELOW,
+    BETWEEN,
+    COUNTED_ROWS,
+    CURRENCIES,
+    DIFFERENT,
+    HALVES,
+    HOW,
+    INCLUSIVE,
+    LANGUAGES,
+    MONEY,
+    MONTH_UNIT,
+    MONTHS,
+    NEGATIONS,
+    NEGATIVE,
+    NEUTRAL,
+    NUMBER_WORDS,
+    ORDINALS,
+    PEOPLE,
+    PER,
+    POSITIVE,
+    QUANTITIES,
+    QUARTERS,
+    REASONS,
+    RELATED,
+    RELATIVE,
+    TABLE_WORDS,
+    TASKS,
+    WEEKDAYS,
+    YEAR_UNIT,
+    Task,
+)
+from docmind.tables.words import (
+    WORDS,
+    Word,
+    is_light,
+    longest,
+    words_of,
+)
 
-ROWS = 4  # from which a total or an extreme is worth a question
-_LABEL = re.compile(r"[^\W\d_][\w’'-]+(?: [\w’'-]+){0,2}")
-_HEADER = re.compile(r"[^\W\d_]{3,}(?: [^\W\d_]{2,}){0,2}")
-
-
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-_TOTALLED = _set(
-    """amount cost costs expense expenses sales revenue turnover income paid spent hours consumption quantity montante
-    custo custos despesa despesas vendas receita horas consumo quantidade importe monto coste gasto gastos ventas
-    ingresos cantidad"""
-)  # folded names of columns whose sum is asked for
-_COMPARED = _set("price temperature salary score rate speed preco temperatura salario nota taxa precio sueldo tasa")
-_LOOKED_UP = {  # the folded name of a column: how its value is called
-    "phone": "phone number", "telephone": "phone number", "mobile": "phone number", "phone number": "phone number",
-    "email": "email", "e-mail": "e-mail", "address": "address",
-    "telefone": "telefone", "endereco": "endereço", "telefono": "teléfono",
-}  # fmt: skip
-_CURRENCY = re.compile(r"\s*[(\[]?(?:EUR|USD|GBP|CHF|BRL|€|\$|£)[)\]]?$")
-_VAGUE = _set("name names nome nombre note notes item id no number group kind type key value date")
-_ASKS = {
-    "en": {
-        "total": "What is the total {column} in {title}?", "most": "Which {label} has the most {column}?",
-        "highest": "Which {label} has the highest {column}?", "top": "What is the highest {column} in {title}?",
-        "lookup": "What is the {column} of {label}?",
-    },
-    "pt": {
-        "total": "Qual é o total de {column} em {title}?", "most": "", "highest": "", "top": "",
-        "lookup": "Qual é o {column} de {label}?",
-    },
-    "es": {
-        "total": "¿Cuál es el total de {column} en {title}?", "most": "", "highest": "", "top": "",
-        "lookup": "¿Cuál es el {column} de {label}?",
-    },
-}  # fmt: skip
-_CURRENCY = re.compile(r"\s*[(\[]?(?:EUR|USD|GBP|CHF|BRL|€|\$|£)[)\]]?$")
-
-
-def questions_of(table: Table, title: str, language: str) -> Iterator[str]:
-    """Yield questions about a table of a document with this title, those that are asked most first.
-
-    `language` is that of its headers; only English, Portuguese and Spanish make any.
-    """
-    asks = _ASKS.get(language or "en")
-    if asks is None:
-        return
-    label = _label_of(table)
-    named = _written(label) if label is not None and fold(_written(label)) not in _VAGUE else ""
-    columns = [one for one in table.columns if one.type == "number" and not one.wrong]
-    for column in columns if len(table.rows) >= ROWS else ():
-        name = _written(column)
-        known = fold(name) if _HEADER.fullmatch(name) else ""
-        if known in _TOTALLED and column.filled > 1:
-            ask = asks["total"]
-        elif known in _COMPARED:
-            ask = asks["highest"] if named else asks["top"]
-        elif known.endswith("s") and known not in _VAGUE and named:
-            ask = asks["most"]
-        else:
-            continue
-        if ask:
-            yield ask.format(label=named, column=name, title=title)
-    yield from _looked_up(table, asks["lookup"], label)
+LONGEST = 240  # characters of a question
+_HOW_MUCH = re.compile(r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b")
 
 
-def _looked_up(table: Table, ask: str, label: Column | None) -> Iterator[str]:
-    """Yield a question for what the first row says under a heading that is known."""
-    at = table.columns.index(label) if label is not None else -1
-    for n, column in enumerate(table.columns):
-        known = _LOOKED_UP.get(fold(column.name.lower()))
-        if known is None or n == at or at < 0:
-            continue
-        row = next((row for row in table.rows if row.shown[n] and _LABEL.fullmatch(row.shown[at])), None)
-        if row is not None:
-            yield ask.format(column=known, label=row.shown[at])
+def language_of_question(words: Sequence[Word]) -> str:
+    """Return the language whose function words a question has most of; English where none has more."""
+    counts = {name: sum(word.text in held for word in words) for name, held in LANGUAGES.items()}
+    return max(counts, key=lambda name: (counts[name], name == "en"))
 
 
-def _label_of(table: Table) -> Column | None:
-    """Return the column that names the rows: the first, where no two of its cells are alike."""
-    if not table.columns or not table.rows or not _HEADER.fullmatch(table.columns[0].name):
+@dataclass(frozen=True)
+class Asked:
+    """A question: its words, language, and the kinds of questions that its phrases stand for, with their words."""
+
+    words: tuple[Word, ...]
+    language: str
+    tasks: tuple[tuple[Task, int, int], ...]
+    is_how_much: bool
+
+    @cached_property
+    def starts(self) -> tuple[frozenset[str], ...]:
+        """For each word that a table must hold, beginnings of which it has one; most questions are about few tables.
+
+        Words that limit nothing, that ask, and that may be a date or a number, are left out.
+        """
+        return tuple(
+            frozenset(
+                {word.text[: 3 if word.text.endswith("es") or len(word.text) < 6 else 4], word.root}
+                | {one[:4] for related in RELATED if word.text in related for one in related}
+            )
+            for at, word in enumerate(self.words)
+            if at not in self.task_words
+            and not is_light(word.text)
+            and word.text not in _ELSEWHERE
+            and not word.text[0].isdigit()
+            and word.text not in MONTHS
+            and at not in self.span_words
+            and len(word.text) > 1
+        )
+
+    @cached_property
+    def span_words(self) -> frozenset[int]:
+        """The numbers of the words that name a quarter or half of a year, or a weekday."""
+        texts = [word.text for word in self.words]
+        named = {at for at, text in enumerate(texts) if text in QUARTERS | HALVES or re.fullmatch(r"q[1-4]", text)}
+        return frozenset(
+            named
+            | {at - 1 for at in named if texts[at - 1] in ORDINALS}
+            | {at for at, text in enumerate(texts) if text in WEEKDAYS}
+        )
+
+    @property
+    def task_words(self) -> frozenset[int]:
+        """The numbers of the words of these phrases."""
+        return frozenset(at for _task, start, end in self.tasks for at in range(start, end))
+
+    def has(self, task: Task) -> bool:
+        """Return whether a phrase stands for a kind of question."""
+        return any(one == task for one, _start, _end in self.tasks)
+
+
+_ELSEWHERE = (
+    MONEY | COUNTED_ROWS | PER | DIFFERENT | TABLE_WORDS | MONTH_UNIT | YEAR_UNIT | frozenset(ASKED_COLUMNS)
+    | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
+    | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
+    | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
+    | {"%", "euros", "euro", "eur", "usd", "dollars"}
+)  # fmt: skip
+"""Words that stand for something else than a word of the table."""
+PHRASES: Mapping[tuple[str, ...], Task] = {
+    tuple(phrase.split("_")): task for task, phrases in TASKS.items() for phrase in phrases
+}
+COMPARED: Mapping[tuple[str, ...], str] = {
+    tuple(phrase.split("_")): sign + ("=" if phrase in INCLUSIVE else "")
+    for sign, phrases in ((">", ABOVE), ("<", BELOW))
+    for phrase in phrases
+}
+TIMED: Mapping[tuple[str, ...], str] = {
+    tuple(phrase.split("_")): kind for kind, phrases in (("after", AFTER), ("before", BEFORE)) for phrase in phrases
+}
+
+
+def asked_of(question: str) -> Asked | None:
+    """Return a question as words; None where it is too long or asks about a time that only the clock tells."""
+    if len(question) > LONGEST:
         return None
-    shown = [row.shown[0] for row in table.rows]
-    return table.columns[0] if len(set(shown)) == len(shown) and all(shown) else None
-
-
-def _written(column: Column) -> str:
-    """Return the name of a column as it stands in a question, without its currency."""
-    name = _CURRENCY.sub("", column.name)
-    return name if name.isupper() and len(name) <= 4 else name.lower()
+    words = words_of(question)
+    if not words or len(words) > WORDS or any(word.text in REASONS for word in words):
+        return None
+    texts = [word.text for word in words]
+    tasks: list[tuple[Task, int, int]] = []
+    at = 0
+    while at < len(texts):
+        compared, timed = longest(COMPARED, texts, at), longest(TIMED, texts, at)
+        found = longest(PHRASES, texts, at)
+        if texts[at] in ORDINALS and at + 1 < len(texts) and texts[at + 1] in QUARTERS | HALVES:
+            at += 2
+            continue
+        size = max((len(key) for key in (compared, timed) if key), default=0)
+        if found and len(found) >= size:
+            tasks.append((PHRASES[found], at, at + len(found)))
+            at += len(found)
+        else:
+            at += max(size, 1)
+    for task, _start, end in tasks:
+        if (
+            task in ("last", "first")
+            and end < len(texts)
+            and (texts[end] in RELATIVE | QUARTERS | HALVES or texts[end].isdigit())
+        ):
+            return None
+    is_how_much = _HOW_MUCH.search(" ".join(texts)) is not None
+    return Asked(tuple(words), language_of_question(words), tuple(tasks), is_how_much)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from docmind.blocks import PageBlock, PageTable
+from docmind.blocks import PageBlock, PageTable, Raws, may_have_tables, unpack
 from docmind.documents import Catalog
 from docmind.embedding import fold, name_of
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import DocumentInfo
-from docmind.tables.values import Column, Sql, typed
+from docmind.tables.values import Column, Sql, as_stored, typed
 from docmind.tables.wordlists import MEANS, TOTALS
 
 ROWS = 100_000  # of one table; a longer one is partial
@@ -25,13 +25,14 @@ _HEADINGS = 3  # innermost headings above a table that name it
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its page, its span there, the spans of its cells, and what they show."""
+    """A row: its page, its span there, the spans of its cells, what they show, and numbers that they show rounded."""
 
     page_no: int
     span: tuple[int, int]
     cells: tuple[tuple[int, int], ...]
     shown: tuple[str, ...]
     text: str
+    raws: Raws = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +145,21 @@ class Tables:
 
 def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
     """Return the tables of a document, those of a number joined over its pages. Raises `NotFoundError`."""
-    pages = catalog.pages_of(info.doc_id)
+    pages = catalog.structures_of(info.doc_id)
     is_whole = info.pages <= len(pages) <= PAGES
     parts: dict[int, list[tuple[int, str, PageBlock]]] = {}
-    for page in islice(pages, PAGES):
+    for page_no, text, packed in islice(pages, PAGES):
+        if not may_have_tables(packed):
+            continue
         try:
-            structure = page.structure()
+            structure = unpack(packed, len(text))
         except DamagedError:
-            catalog.note_damage(info.doc_id, page.page_no)
+            catalog.note_damage(info.doc_id, page_no)
             is_whole = False
             continue
         for block in structure:
             if block.kind == "row" and block.table is not None:
-                parts.setdefault(block.table.number, []).append((page.page_no, page.text, block))
+                parts.setdefault(block.table.number, []).append((page_no, text, block))
     return tuple(Unread(info, rows, is_whole=is_whole) for rows in parts.values())
 
 
@@ -176,6 +179,10 @@ def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, 
     by_column: list[list[Sql]] = []
     for at, name in enumerate(names):
         column, values = typed(name, [row.shown[at] for row in counted], is_english=is_english)
+        if column.type == "number":
+            values = [
+                as_stored(value, dict(row.raws).get(at), column) for value, row in zip(values, counted, strict=True)
+            ]
         columns.append(column)
         by_column.append(values)
     return Table(
@@ -199,7 +206,7 @@ def _titles_of(label: str, about: PageTable, path: Sequence[str]) -> tuple[str, 
 def _row(page_no: int, text: str, block: PageBlock, wide: int) -> Row:
     cells = (*block.cells, *((block.end, block.end) for _ in range(wide - len(block.cells))))
     shown = tuple(" ".join(text[start:end].split()) for start, end in cells)
-    return Row(page_no, (block.start, block.end), cells, shown, text[block.start : block.end])
+    return Row(page_no, (block.start, block.end), cells, shown, text[block.start : block.end], block.raws)
 
 
 def _adds_up(shown: Sequence[str]) -> bool:

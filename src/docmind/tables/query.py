@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from statistics import median
 from typing import Literal
 
 from docmind.errors import DocMindError
@@ -23,7 +24,9 @@ SECONDS = 2.0
 GROUPS = 50  # groups of a result
 _STEPS = 10_000  # instructions of the database between two looks at the clock
 
-Operator = Literal["in", "not in", "=", ">", ">=", "<", "<=", "between", "month", "is null", "is not null"]
+Operator = Literal[
+    "in", "not in", "=", ">", ">=", "<", "<=", "between", "month", "months", "weekday", "is null", "is not null"
+]  # fmt: skip
 Unit = Literal["", "month", "year"]
 
 
@@ -33,7 +36,11 @@ class SlowQueryError(DocMindError):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition on a column, by its number; `month` is that of a date, from 1, whatever the year."""
+    """A condition on a column, by its number.
+
+    `month` is one of some months of a date, as two digits, whatever the year; `months` from one to another; `weekday`
+    the day of the week from Sunday, 0.
+    """
 
     column: int
     operator: Operator
@@ -45,18 +52,28 @@ class TableQuery:
     """What is asked of rows of one shape.
 
     `column` has the numbers or dates that are added up or compared, or what is looked up. `label` is the column that
-    names a row in the answer. With `group` there is a result for each of its values, by month or year with `unit`; with
-    `best`, the one with the largest or smallest result. `is_distinct` counts different values of `column`.
+    names a row in the answer, `name` another that tells more where that is a code. With `group` there is a result for
+    each of its values, by month or year with `unit`; with `best`, the one with the largest or smallest result.
+    `is_distinct` counts different values of `column`.
+
+    `part` are further conditions: on the rows of which a `share` is asked, on those that a `check` asks about. For a
+    `difference` the rows of `filters` and `part` are compared with those of `filters` and `less`. `top` rows or groups
+    are asked for, from the one with the place `rank`.
     """
 
     task: Task
     filters: tuple[Filter, ...] = ()
     column: int | None = None
     label: int | None = None
+    name: int | None = None
     group: int | None = None
     unit: Unit = ""
     best: Literal["", "largest", "smallest"] = ""
     is_distinct: bool = False
+    part: tuple[Filter, ...] = ()
+    less: tuple[Filter, ...] = ()
+    rank: int = 1
+    top: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +90,8 @@ class Result:
     """What a query found: the rows that the conditions keep, by number, and of them those that hold the result.
 
     `value` is what was computed, None where no row has a value. `lacking` counts rows that the conditions keep and that
-    have nothing in the column, `wrong` those whose cell there is of another type than the column.
+    have nothing in the column, `wrong` those whose cell there is of another type than the column. `pair` are the two
+    values of a share or a difference. `is_tied` tells that rows beside the best have the same value.
     """
 
     kept: tuple[int, ...]
@@ -82,9 +100,33 @@ class Result:
     groups: tuple[Group, ...] = ()
     lacking: int = 0
     wrong: int = 0
+    pair: tuple[float, float] = (0.0, 0.0)
+    is_tied: bool = False
 
 
-_FUNCTIONS = {"sum": "sum", "mean": "avg", "largest": "max", "smallest": "min", "first": "min", "last": "max"}
+class _Median:
+    """The middle of numbers, an aggregate of the database."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+
+    def step(self, value: float | None) -> None:
+        if value is not None:
+            self._values.append(value)
+
+    def finalize(self) -> float | None:
+        return median(self._values) if self._values else None
+
+
+_FUNCTIONS = {
+    "sum": "sum",
+    "mean": "avg",
+    "median": "median",
+    "largest": "max",
+    "smallest": "min",
+    "first": "min",
+    "last": "max",
+}
 
 
 def run(query: TableQuery, tables: Sequence[Table]) -> Result:
@@ -100,6 +142,7 @@ def run(query: TableQuery, tables: Sequence[Table]) -> Result:
         db.executemany(
             f"INSERT INTO t VALUES ({marks})", ((n, *(row[at] for at in used)) for n, row in enumerate(values))
         )
+        db.create_aggregate("median", 1, _Median)  # type: ignore[arg-type]
         db.execute("PRAGMA query_only = ON")
         until = time.monotonic() + SECONDS
         db.set_progress_handler(lambda: int(time.monotonic() > until), _STEPS)
@@ -112,7 +155,12 @@ def run(query: TableQuery, tables: Sequence[Table]) -> Result:
 
 
 def _used(query: TableQuery) -> list[int]:
-    columns = [query.column, query.group, query.label, *(one.column for one in query.filters)]
+    columns = [
+        query.column,
+        query.group,
+        query.label,
+        *(one.column for one in (*query.filters, *query.part, *query.less)),
+    ]
     return sorted({column for column in columns if column is not None})
 
 
@@ -127,16 +175,19 @@ def _found(db: sqlite3.Connection, query: TableQuery, rows: Sequence[Row]) -> Re
         lacking = len(void) - wrong
     if query.group is not None:
         groups = _groups(db, query, where, parameters)
-        if query.best:
-            named = _group_key(query.unit, f"c{query.group}")
-            best = tuple(
-                n
-                for (n,) in db.execute(
-                    f"SELECT n FROM t{_and(where)} {named} = ? ORDER BY n", (*parameters, groups[0].name)
-                )
-            ) if groups else ()  # fmt: skip
-            return Result(kept, best, groups[0].value if groups else None, groups, lacking, wrong)
-        return Result(kept, kept, None, groups, lacking, wrong)
+        if not query.best:
+            return Result(kept, kept, None, groups, lacking, wrong)
+        chosen = best_groups(query, groups)
+        is_tied = query.rank > 1 and len({one.value for one in groups[: query.rank]}) < query.rank
+        named = _group_key(query.unit, f"c{query.group}")
+        best = tuple(
+            n
+            for one in chosen
+            for (n,) in db.execute(f"SELECT n FROM t{_and(where)} {named} = ? ORDER BY n", (*parameters, one.name))
+        )
+        return Result(kept, best, chosen[0].value if chosen else None, groups, lacking, wrong, is_tied=is_tied)
+    if query.task in ("check", "share", "difference"):
+        return _compared(db, query, kept, lacking, wrong)
     if query.task == "count":
         what = f"count(DISTINCT c{column})" if query.is_distinct else "count(*)"
         (number,) = db.execute(f"SELECT {what} FROM t{where}", parameters).fetchone()
@@ -145,11 +196,51 @@ def _found(db: sqlite3.Connection, query: TableQuery, rows: Sequence[Row]) -> Re
         return Result(kept, kept, None, (), lacking, wrong)
     function = _FUNCTIONS[query.task]
     (value,) = db.execute(f"SELECT {function}(c{column}) FROM t{where}", parameters).fetchone()
-    if query.task in ("sum", "mean"):
+    if query.task in ("sum", "mean", "median"):
         held = db.execute(f"SELECT n FROM t{_and(where)} c{column} IS NOT NULL ORDER BY n", parameters)
         return Result(kept, tuple(n for (n,) in held), value, (), lacking, wrong)
-    at = db.execute(f"SELECT n FROM t{_and(where)} c{column} = ? ORDER BY n", (*parameters, value))
-    return Result(kept, tuple(n for (n,) in at), value, (), lacking, wrong)
+    order = "DESC" if function == "max" else "ASC"
+    ranked = db.execute(
+        f"SELECT n, c{column} FROM t{_and(where)} c{column} IS NOT NULL ORDER BY 2 {order}, 1", parameters
+    ).fetchall()
+    chosen = ranked[query.rank - 1 : query.rank - 1 + query.top]
+    if not chosen:
+        return Result(kept, (), None, (), lacking, wrong)
+    first, values = chosen[0][1], {value for _n, value in chosen}
+    is_tied = query.rank > 1 and ranked[query.rank - 2][1] == first
+    same = tuple(n for n, one in ranked if one in values)
+    return Result(kept, same, first, (), lacking, wrong, is_tied=is_tied)
+
+
+def _compared(db: sqlite3.Connection, query: TableQuery, kept: tuple[int, ...], lacking: int, wrong: int) -> Result:
+    """Return a check, a share or a difference: rows of two kinds, and what is computed of each."""
+
+    def of(filters: Sequence[Filter]) -> tuple[tuple[int, ...], float]:
+        where, parameters = _where(filters)
+        rows = tuple(n for (n,) in db.execute(f"SELECT n FROM t{where} ORDER BY n", parameters))
+        if query.column is None:
+            return rows, float(len(rows))
+        (value,) = db.execute(f"SELECT sum(c{query.column}) FROM t{where}", parameters).fetchone()
+        return rows, float(value or 0)
+
+    rows, value = of((*query.filters, *query.part))
+    if query.task == "check":
+        return Result(kept, kept, float(len(rows)))
+    if query.task == "share":
+        whole = of(query.filters)[1]
+        found = 100 * value / whole if whole else None
+        return Result(kept, rows, found, (), lacking, wrong, (value, whole))
+    others, less = of((*query.filters, *query.less))
+    if not rows or not others:
+        return Result(kept, (), None)
+    return Result(kept, (*rows, *others), abs(value - less), (), lacking, wrong, (value, less))
+
+
+def best_groups(query: TableQuery, groups: Sequence[Group]) -> tuple[Group, ...]:
+    """Return the groups that a query with `best` asks for, with those as good as the last of them."""
+    start, end = query.rank - 1, query.rank - 1 + query.top
+    chosen = tuple(groups[start:end])
+    return chosen + tuple(one for one in groups[end:] if chosen and one.value == chosen[-1].value)
 
 
 def _groups(db: sqlite3.Connection, query: TableQuery, where: str, parameters: list[Sql]) -> tuple[Group, ...]:
@@ -185,7 +276,11 @@ def _condition(one: Filter, name: str, marks: Sequence[str]) -> str:
     if one.operator == "between":
         return f"{name} BETWEEN {marks[0]} AND {marks[1]}"
     if one.operator == "month":
-        return f"substr({name}, 6, 2) = {marks[0]}"
+        return f"substr({name}, 6, 2) IN ({', '.join(marks)})"
+    if one.operator == "months":
+        return f"substr({name}, 6, 2) BETWEEN {marks[0]} AND {marks[1]}"
+    if one.operator == "weekday":
+        return f"strftime('%w', {name}) = {marks[0]}"
     if one.operator in ("is null", "is not null"):
         return f"{name} {one.operator.upper()}"
     return f"{name} {one.operator} {marks[0]}"
@@ -194,24 +289,39 @@ def _condition(one: Filter, name: str, marks: Sequence[str]) -> str:
 def sql_of(query: TableQuery, columns: Sequence[Column], source: str) -> str:
     """Return the query as SQL for people to read, with the names of columns and the values in it."""
 
-    def named(at: int) -> str:
+    def named(at: int | None) -> str:
+        assert at is not None
         return _name(columns[at].name or f"column {at + 1}")
 
-    conditions = [_condition(one, named(one.column), [*map(_literal, one.values)]) for one in query.filters]
+    def said(filters: Sequence[Filter]) -> list[str]:
+        return [_condition(one, named(one.column), [*map(_literal, one.values)]) for one in filters]
+
     column = named(query.column) if query.column is not None else "*"
     if query.task == "count":
         what = f"count(DISTINCT {column})" if query.is_distinct else "count(*)"
+    elif query.task in ("share", "difference"):
+        value = "count(*)" if query.column is None else f"sum({column})"
+        part, less = (f"{value} FILTER ({_all_of(said(one)).strip()})" for one in (query.part, query.less))
+        what = f"100.0 * {part} / {value}" if query.task == "share" else f"abs({part} - {less})"
+    elif query.task == "check":
+        what = " AND ".join(said(query.part))
     else:
         what = column if query.task == "lookup" else f"{_FUNCTIONS[query.task]}({column})"
     tail = ""
+    limit = f" LIMIT {query.top}" + (f" OFFSET {query.rank - 1}" if query.rank > 1 else "")
     if query.group is not None:
         key = _group_key(query.unit, named(query.group))
-        order = f" ORDER BY 2{' DESC' if query.best == 'largest' else ''} LIMIT 1" if query.best else ""
+        order = f" ORDER BY 2{' DESC' if query.best == 'largest' else ''}{limit}" if query.best else ""
         what, tail = f"{key}, {what}", f" GROUP BY {key}{order}"
-    elif query.task not in ("count", "sum", "mean") and query.label not in (None, query.column):
-        assert query.label is not None
+    elif query.task in ("largest", "smallest", "first", "last") and (query.rank, query.top) != (1, 1):
+        what = column if query.label in (None, query.column) else f"{named(query.label)}, {column}"
+        tail = f" ORDER BY {column}{' DESC' if query.task in ('largest', 'last') else ''}{limit}"
+    elif query.task not in ("count", "sum", "mean", "median", "share", "difference") and query.label not in (
+        None,
+        query.column,
+    ):
         what = f"{named(query.label)}, {what}"
-    return f"SELECT {what} FROM {_name(source)}{_all_of(conditions)}{tail}"
+    return f"SELECT {what} FROM {_name(source)}{_all_of(said(query.filters))}{tail}"
 
 
 def _group_key(unit: Unit, name: str) -> str:

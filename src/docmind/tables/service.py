@@ -12,11 +12,13 @@ from docmind.embedding import fold
 from docmind.errors import DamagedError
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters
-from docmind.tables.asking import questions_of
+from docmind.tables.asking import Asked, asked_of
+from docmind.tables.example_questions import questions_of
 from docmind.tables.loading import Table, Tables, Unread
+from docmind.tables.naming import Names, names_of
 from docmind.tables.query import Result, SlowQueryError, run
 from docmind.tables.telling import TableAnswer, told
-from docmind.tables.understanding import Asked, Names, Understood, asked_of, names_of, understand
+from docmind.tables.understanding import Understood, understand
 
 DOCUMENTS = 400  # whose tables one question is compared with
 PAGES = 6_000  # of documents whose tables one question reads for the first time

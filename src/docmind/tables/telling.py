@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from docmind.answers import Verified, page_source
 from docmind.documents import Catalog, Words
 from docmind.records.answers import Computed, Outcome, Sentence, Source
 from docmind.tables.loading import Row, Table
-from docmind.tables.query import Filter, Result, sql_of
+from docmind.tables.phrases import SAID
+from docmind.tables.query import Filter, Group, Result, best_groups, sql_of
 from docmind.tables.understanding import Understood
 from docmind.tables.values import Sql
 
@@ -17,75 +18,11 @@ CITED = 12  # rows of an answer that are sources
 LISTED = 100  # rows of an answer that are listed
 _NAMED = 12  # rows or groups that the text names
 _CELL = 300  # characters of a listed cell
-
-_SAID: dict[str, dict[str, str]] = {
-    "en": {
-        "sum": "the sum of “{column}” over {rows}", "mean": "the mean of “{column}” over {rows}",
-        "largest": "the largest “{column}” of {rows}", "smallest": "the smallest “{column}” of {rows}",
-        "first": "the first “{column}” of {rows}", "last": "the last “{column}” of {rows}",
-        "one row": "1 row", "rows": "{n} rows", "where": " where {conditions}", "and": " and ", "or": " or ",
-        "in": "“{column}” is {value}", "not in": "“{column}” is not {value}", "=": "“{column}” is {value}",
-        ">": "“{column}” is over {value}", ">=": "“{column}” is {value} or more",
-        "<": "“{column}” is under {value}", "<=": "“{column}” is {value} or less",
-        "after": "“{column}” is after {value}", "since": "“{column}” is {value} or later",
-        "before": "“{column}” is before {value}", "until": "“{column}” is {value} or earlier",
-        "between": "“{column}” is from {value} to {other}", "within": "“{column}” is in {value}",
-        "month": "“{column}” is in month {value}", "is null": "“{column}” is empty",
-        "is not null": "“{column}” is filled in",
-        "yes": "yes", "no": "no", "distinct": "{n} different “{column}” in {rows}", "by": "“{column}” by “{group}”",
-        "count by": "rows by “{group}”", "more": "and {n} more", "maybe": "This may answer it:",
-        "leftover": "Not accounted for: {words}.",
-        "wrong": "{n} of {total} cells of “{column}” are of another kind and are not counted.",
-        "lacking": "{n} of these rows have nothing in “{column}”.",
-        "partial": "A part of the table could not be read.", "other": "Another table may answer it too: {name}.",
-        "older": "An older version of the table was left out: {name}.", "most by": "the largest by “{group}”",
-        "least by": "the smallest by “{group}”",
-    },
-    "pt": {
-        "sum": "a soma de “{column}” em {rows}", "mean": "a média de “{column}” em {rows}",
-        "largest": "o maior valor de “{column}” em {rows}", "smallest": "o menor valor de “{column}” em {rows}",
-        "first": "o primeiro valor de “{column}” em {rows}", "last": "o último valor de “{column}” em {rows}",
-        "one row": "1 linha", "rows": "{n} linhas", "where": " em que {conditions}", "and": " e ", "or": " ou ",
-        "in": "“{column}” é {value}", "not in": "“{column}” não é {value}", "=": "“{column}” é {value}",
-        ">": "“{column}” é superior a {value}", ">=": "“{column}” é {value} ou mais",
-        "<": "“{column}” é inferior a {value}", "<=": "“{column}” é {value} ou menos",
-        "after": "“{column}” é depois de {value}", "since": "“{column}” é {value} ou depois",
-        "before": "“{column}” é antes de {value}", "until": "“{column}” é {value} ou antes",
-        "between": "“{column}” é de {value} a {other}", "within": "“{column}” é em {value}",
-        "month": "“{column}” é no mês {value}", "is null": "“{column}” está vazio",
-        "is not null": "“{column}” está preenchido",
-        "yes": "sim", "no": "não", "distinct": "{n} valores diferentes de “{column}” em {rows}",
-        "by": "“{column}” por “{group}”", "count by": "linhas por “{group}”", "more": "e mais {n}",
-        "maybe": "Isto pode responder:", "leftover": "Não foi considerado: {words}.",
-        "wrong": "{n} de {total} células de “{column}” são de outro tipo e não contam.",
-        "lacking": "{n} destas linhas não têm nada em “{column}”.",
-        "partial": "Uma parte da tabela não pôde ser lida.", "other": "Outra tabela também pode responder: {name}.",
-        "older": "Uma versão anterior da tabela não foi usada: {name}.", "most by": "o maior por “{group}”",
-        "least by": "o menor por “{group}”",
-    },
-    "es": {
-        "sum": "la suma de “{column}” en {rows}", "mean": "la media de “{column}” en {rows}",
-        "largest": "el mayor valor de “{column}” en {rows}", "smallest": "el menor valor de “{column}” en {rows}",
-        "first": "el primer valor de “{column}” en {rows}", "last": "el último valor de “{column}” en {rows}",
-        "one row": "1 fila", "rows": "{n} filas", "where": " donde {conditions}", "and": " y ", "or": " o ",
-        "in": "“{column}” es {value}", "not in": "“{column}” no es {value}", "=": "“{column}” es {value}",
-        ">": "“{column}” es mayor que {value}", ">=": "“{column}” es {value} o más",
-        "<": "“{column}” es menor que {value}", "<=": "“{column}” es {value} o menos",
-        "after": "“{column}” es después de {value}", "since": "“{column}” es {value} o después",
-        "before": "“{column}” es antes de {value}", "until": "“{column}” es {value} o antes",
-        "between": "“{column}” es de {value} a {other}", "within": "“{column}” es en {value}",
-        "month": "“{column}” es en el mes {value}", "is null": "“{column}” está vacío",
-        "is not null": "“{column}” está relleno",
-        "yes": "sí", "no": "no", "distinct": "{n} valores distintos de “{column}” en {rows}",
-        "by": "“{column}” por “{group}”", "count by": "filas por “{group}”", "more": "y {n} más",
-        "maybe": "Esto puede responder:", "leftover": "No se ha tenido en cuenta: {words}.",
-        "wrong": "{n} de {total} celdas de “{column}” son de otro tipo y no cuentan.",
-        "lacking": "{n} de estas filas no tienen nada en “{column}”.",
-        "partial": "Una parte de la tabla no se pudo leer.", "other": "Otra tabla también puede responder: {name}.",
-        "older": "No se usó una versión anterior de la tabla: {name}.", "most by": "el mayor por “{group}”",
-        "least by": "el menor por “{group}”",
-    },
+_MARKS = {
+    "pt": str.maketrans(",.", ".,"), "es": str.maketrans(",.", ".,"), "de": str.maketrans(",.", ".,"),
+    "fr": str.maketrans(",.", "\u202f,"),
 }  # fmt: skip
+"""Marks between thousands and before decimals; English has none to change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +35,14 @@ class TableAnswer:
 
 
 class Telling:
-    """The words for one result, in the language of the question; those of other languages are English."""
+    """The words for one result, and its numbers, in the language of the question."""
 
     def __init__(self, understood: Understood, result: Result, language: str) -> None:
         self.understood, self.result = understood, result
         self.query, self.tables = understood.query, understood.tables
         self.columns = understood.tables[0].columns
-        self.is_comma = language in ("pt", "es")
-        self.said = _SAID.get(language, _SAID["en"])
+        self.language = language
+        self.said = SAID.get(language, SAID["en"])
         self.rows: list[tuple[Table, Row]] = [(table, row) for table in self.tables for row in table.rows]
 
     def text(self) -> str:
@@ -124,16 +61,79 @@ class Telling:
             return f"{told}: {names}{self._place()}."
         if query.task == "lookup":
             return self._looked_up()
+        if query.task in ("check", "share", "difference"):
+            return self._compared()
         column = self._name(query.column)
-        if query.task in ("sum", "mean"):
+        if query.task in ("sum", "mean", "median"):
             told = self.said[query.task].format(column=column, rows=self._count(len(result.best)) + self._where())
             if len(result.best) == 1 and query.task == "sum":
                 return self._looked_up()
             return f"{self._value(result.value)}: {told}{self._place()}."
         told = self.said[query.task].format(column=column, rows=self._count(len(result.kept)) + self._where())
+        if (query.rank, query.top) != (1, 1):
+            return self._ranked()
         names = self._listed(query.label, result.best) if query.label != query.column else ""
         shown = self._listed(query.column, result.best)
         return f"{names} ({shown}): {told}{self._place()}." if names else f"{shown}: {told}{self._place()}."
+
+    def _ranked(self) -> str:
+        """Return the best rows with their values, or the one of a place."""
+        query, best = self.query, self.result.best
+        listed = []
+        for n in best[:_NAMED]:
+            shown = self.rows[n][1].shown
+            named = f"{shown[query.label]} " if query.label not in (None, query.column) else ""  # type: ignore[index]
+            value = shown[query.column] if query.column is not None else ""
+            listed.append(f"{named}({value})" if named else value)
+        listed += [self.said["more"].format(n=len(best) - _NAMED)] if len(best) > _NAMED else []
+        column, rows = self._name(query.column), self._count(len(self.result.kept)) + self._where()
+        if query.rank > 1:
+            told = self.said["place"].format(rank=query.rank, column=column)
+            kind = self.said["last" if query.task == "last" else query.task].format(column=column, rows=rows)
+            return f"{'; '.join(listed)}: {told}, {kind}{self._place()}."
+        kind = "top" if query.task in ("largest", "last") else "bottom"
+        told = self.said[kind].format(n=query.top, column=column, rows=rows)
+        return f"{'; '.join(listed)}: {told}{self._place()}."
+
+    def _compared(self) -> str:
+        """Return whether rows are so, their share of all, or how two differ."""
+        query, result, said = self.query, self.result, self.said
+        if query.task == "check":
+            total = len(result.kept)
+            value = int(result.value or 0)
+            lead = said["Yes"] if value == total else said["No"] if not value else said["some"]
+            what = said["and"].join(self._held(one) for one in query.part)
+            return f"{lead.format(n=value, total=total)}: {what}{self._where()}{self._place()}."
+        first, second = result.pair
+        if query.task == "share":
+            condition = self._where((*query.filters, *query.part))
+            value = self._number(result.value, 0 if result.value == round(result.value or 0) else 1)  # type: ignore[arg-type]
+            if query.column is None:
+                rows = said["rows"].format(n="").strip()
+                told = said["share"].format(
+                    value=value, part=self._number(first), whole=self._number(second), rows=rows
+                )
+            else:
+                told = said["share of"].format(
+                    value=value, part=self._value(first), whole=self._value(second), column=self._name(query.column)
+                )
+            return f"{told}{condition}{self._place()}."
+        part, less = (
+            f"{self._value(value)} ({said['and'].join(map(self._condition, one))})"
+            for value, one in ((first, query.part), (second, query.less))
+        )
+        told = said["difference"].format(
+            value=self._value(result.value), column=self._name(query.column), part=part, less=less
+        )
+        return f"{told}{self._where()}{self._place()}."
+
+    def _held(self, one: Filter) -> str:
+        """Return what the cells that a condition is about hold."""
+        name = self._name(one.column)
+        shown = list(dict.fromkeys(self.rows[n][1].shown[one.column] for n in self.result.kept))
+        if self.result.value not in (0.0, float(len(self.result.kept))) or len(shown) > 1:
+            return self._condition(one)
+        return said_of(self.said, shown[0], name)
 
     def notes(self, others: Sequence[str], older: Sequence[str], *, is_whole: bool) -> list[str]:
         """Return what limits the answer, a sentence each."""
@@ -141,7 +141,7 @@ class Telling:
         query, result = self.query, self.result
         if self.understood.leftover:
             found.append(said["leftover"].format(words=", ".join(f"“{word}”" for word in self.understood.leftover)))
-        if query.column is not None and query.task not in ("count", "lookup"):
+        if query.column is not None and query.task not in ("count", "lookup", "check"):
             name = self._name(query.column)
             wrong = sum(table.columns[query.column].wrong for table in self.tables)
             total = sum(table.columns[query.column].filled for table in self.tables)
@@ -156,7 +156,7 @@ class Telling:
         query, groups = self.query, self.result.groups
         assert query.group is not None
         group = self._name(query.group)
-        shown = [one for one in groups if not query.best or one.value == groups[0].value]
+        shown: Sequence[Group] = best_groups(query, groups) if query.best else groups
         listed = "; ".join(f"{self._shown(query.group, one.name)} {self._value(one.value)}" for one in shown[:_NAMED])
         more = f"; {self.said['more'].format(n=len(shown) - _NAMED)}" if len(shown) > _NAMED else ""
         what = self.said["count by"] if query.column is None else self.said["by"]
@@ -176,11 +176,17 @@ class Telling:
         return f"{shown}: “{self._name(self.query.column)}”{self._where()}{self._place()}."
 
     def _listed(self, column: int | None, rows: Sequence[int] | None = None) -> str:
-        """Return what a column shows in rows, each text once."""
+        """Return what a column shows in rows, each text once; beside the code of a row, its name."""
         rows = self.result.kept if rows is None else rows
         if column is None:
             return ""
-        texts = list(dict.fromkeys(self.rows[n][1].shown[column] or "–" for n in rows))
+        other = self.query.name if column == self.query.label else None
+        texts = list(
+            dict.fromkeys(
+                ", ".join(filter(None, (shown[column] or "–", shown[other] if other is not None else "")))
+                for shown in (self.rows[n][1].shown for n in rows)
+            )
+        )
         more = [self.said["more"].format(n=len(texts) - _NAMED)] if len(texts) > _NAMED else []
         return "; ".join([*texts[:_NAMED], *more])
 
@@ -202,23 +208,23 @@ class Telling:
         if column.type == "duration":
             return f"{int(value) // 60}:{round(value) % 60:02}"
         places = max(table.columns[query.column].places for table in self.tables)
-        places = max(places, 2) if query.task == "mean" and value != round(value, places) else places
+        places = max(places, 2) if query.task in ("mean", "median") and value != round(value, places) else places
         number = self._number(value, places)
         unit = column.unit
         if not unit:
             return number
-        if unit in "€$£¥₹":
+        if self.language == "en" and unit in "€$£¥₹":
             return f"{unit}{number}"
-        return f"{number}{unit}" if unit == "%" else f"{number} {unit}"
+        return f"{number}{unit}" if unit == "%" and self.language in ("en", "pt") else f"{number} {unit}"
 
     def _number(self, value: float | str | None, places: int = 0) -> str:
         if not isinstance(value, float | int):
             return str(value or "")
         text = f"{value:,.{places}f}"
-        return text.translate(str.maketrans(",.", ".,")) if self.is_comma else text
+        return text.translate(_MARKS[self.language]) if self.language in _MARKS else text
 
-    def _where(self) -> str:
-        conditions = [self._condition(one) for one in self.query.filters]
+    def _where(self, filters: Sequence[Filter] | None = None) -> str:
+        conditions = [self._condition(one) for one in (self.query.filters if filters is None else filters)]
         return self.said["where"].format(conditions=self.said["and"].join(conditions)) if conditions else ""
 
     def _condition(self, one: Filter) -> str:
@@ -232,7 +238,7 @@ class Telling:
                 phrase = "in" if end == start else phrase
             phrase = {">": "after", ">=": "since", "<": "before", "<=": "until"}.get(phrase, phrase)
         listed = self.said["or"].join(shown[:6]) + (" …" if len(shown) > 6 else "")
-        is_span = kind == "date" and one.operator == "between"
+        is_span = one.operator == "months" or one.operator == "between"
         first, last = (shown[0], shown[-1]) if is_span else (listed, "")
         return self.said[phrase].format(column=column, value=first, other=last)
 
@@ -248,6 +254,11 @@ class Telling:
     def _is_plain(self, value: float) -> bool:
         """Return whether a number may be a year or name its row: it is shown without groups of digits."""
         return value == int(value) and abs(value) < 10_000
+
+
+def said_of(said: Mapping[str, str], shown: str, column: str) -> str:
+    """Return what a cell holds as a phrase."""
+    return said["held" if shown else "void"].format(column=column, value=shown)
 
 
 def _place_of(table: Table, called: str) -> str:
@@ -275,7 +286,7 @@ def told(
     sources = _sources(telling, rows, catalog)
     if not sources:
         return None
-    is_sure = understood.is_sure and not others and not result.wrong
+    is_sure = understood.is_sure and not others and not result.wrong and not result.is_tied and _is_clear(telling)
     is_sure = is_sure and is_whole and not any(table.is_partial for table in understood.tables)
     text = telling.text()
     lead = "" if is_sure else telling.said["maybe"] + " "
@@ -288,6 +299,16 @@ def told(
         answer += note
     checked = Verified(answer, tuple(sentences), sources)
     return TableAnswer(checked, "answer" if is_sure else "maybe", _computed(telling, rows))
+
+
+def _is_clear(telling: Telling) -> bool:
+    """Return whether what was found answers the question: not where all cells of it are empty, or rows disagree."""
+    query, result = telling.query, telling.result
+    if query.task == "lookup" and query.column is not None:
+        return any(telling.rows[n][1].shown[query.column] for n in result.kept)
+    if query.task == "check":
+        return result.value in (0.0, float(len(result.kept)))
+    return query.task not in ("share", "difference") or (result.value is not None and not result.lacking)
 
 
 def _computed(telling: Telling, rows: Sequence[int]) -> Computed:
@@ -305,8 +326,8 @@ def _computed(telling: Telling, rows: Sequence[int]) -> Computed:
 def _sources(telling: Telling, rows: Sequence[int], catalog: Catalog) -> tuple[Source, ...]:
     """Return the first rows of an answer as sources, with boxes over the cells that it rests on."""
     query = telling.query
-    used = [query.column, *(one.column for one in query.filters), query.group]
-    if query.task not in ("sum", "mean") or not query.filters:
+    used = [query.column, *(one.column for one in (*query.filters, *query.part, *query.less)), query.group]
+    if query.task not in ("sum", "mean", "median") or not query.filters:
         used.append(query.label)
     columns = list(dict.fromkeys(column for column in used if column is not None)) or [0]
     cited = [telling.rows[n] for n in rows[:CITED]]

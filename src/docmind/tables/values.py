@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Literal
 
 from docmind.embedding import fold
@@ -18,7 +19,7 @@ Sql = float | str | None
 
 LONGEST = 200  # characters of a cell that are read as a value
 _MOST = 0.6  # of the cells that are not empty: what makes the type of a column
-_IDENTIFIER = re.compile(r"0\d+|\+\d.*")  # a leading zero and a telephone number are no quantity
+_IDENTIFIER = re.compile(r"0\d+|\+\d[\d ]{5,}.*")  # a leading zero and a telephone number are no quantity
 _SPACES = "\u00a0\u202f\u2009 "
 _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>[-−+–]?)\s?(?P<before>[€$£¥₹]|[A-Z]{{3}}|R\$|US\$)?\s?(?P<sign2>[-−]?)"
@@ -63,28 +64,48 @@ def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column,
     filled = [cell for cell in shown if cell]
     if not filled:
         return Column(name, "empty"), [None] * len(cells)
-    comma, is_day_first, is_unsure = _is_comma(filled, is_english=is_english), *_order(filled, is_english=is_english)
-    found: dict[ColumnType, list[Sql]] = {
-        "bool": [_yes_or_no(cell) for cell in shown],
-        "date": [as_date(cell, is_day_first=is_day_first) for cell in shown],
-        "duration": [_minutes(cell) for cell in shown],
-    }
-    numbers = [_number(cell, comma=comma) for cell in shown]
-    units = Counter(number[1] for number in numbers if number is not None)
-    unit = max(units, key=lambda one: (units[one], one), default="")
-    found["number"] = [
-        number[0] if number is not None and (number[1] in (unit, "") or not unit) else None for number in numbers
-    ]
-    for kind, values in found.items():
+    enough = _MOST * len(filled)
+    kinds: list[tuple[ColumnType, Callable[[str], Sql]]] = [("bool", _yes_or_no)]
+    is_day_first, is_unsure = True, False
+    has_digits = sum(not cell.isalpha() and any(map(str.isdigit, cell)) for cell in filled) >= enough
+    if has_digits:
+        is_day_first, is_unsure = _order(filled, is_english=is_english)
+        kinds += [("date", partial(as_date, is_day_first=is_day_first)), ("duration", _minutes)]
+    for kind, read in kinds:
+        values = [read(cell) for cell in shown]
         held = sum(value is not None for value in values)
-        if held >= _MOST * len(filled) and held:
-            places = max((number[2] for number in numbers if number is not None), default=0) if kind == "number" else 0
+        if held >= enough:
             column = Column(
-                name, kind, unit if kind == "number" else "", len(filled) - held, len(filled), places, is_day_first,
-                is_unsure and kind == "date",
+                name, kind, wrong=len(filled) - held, filled=len(filled), is_day_first=is_day_first,
+                is_unsure=is_unsure and kind == "date",
             )  # fmt: skip
             return column, values
+    if has_digits:
+        comma = _is_comma(filled, is_english=is_english)
+        numbers = [_number(cell, comma=comma) for cell in shown]
+        units = Counter(number[1] for number in numbers if number is not None)
+        unit = max(units, key=lambda one: (units[one], one), default="")
+        values = [
+            number[0] if number is not None and (number[1] in (unit, "") or not unit) else None for number in numbers
+        ]
+        held = sum(value is not None for value in values)
+        if held >= enough:
+            places = max((number[2] for number in numbers if number is not None), default=0)
+            column = Column(name, "number", unit, len(filled) - held, len(filled), places, is_day_first)
+            return column, list[Sql](values)
     return Column(name, "text", filled=len(filled)), [cell or None for cell in shown]
+
+
+def as_stored(shown: Sql, raw: float | None, column: Column) -> Sql:
+    """Return the number of a cell as it is stored, in the unit of the column; as shown where the two do not agree.
+
+    A percentage is stored as its hundredth, and a format may show thousands or millions.
+    """
+    if raw is None or not isinstance(shown, float):
+        return shown
+    half = 0.5 * 10.0**-column.places + 1e-9 * abs(shown)
+    fitting = (raw * scale for scale in (1.0, 100.0, 1e-3, 1e-6))
+    return next((value for value in fitting if abs(value - shown) <= half), shown)
 
 
 def _plain(cell: str) -> str:

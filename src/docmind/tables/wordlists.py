@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-Task = Literal["count", "sum", "mean", "largest", "smallest", "first", "last", "lookup"]
+Task = Literal[
+    "count", "sum", "mean", "median", "share", "difference", "largest", "smallest", "first", "last", "lookup", "check"
+]  # fmt: skip
 
 
 def _set(listed: str) -> frozenset[str]:
@@ -40,6 +42,20 @@ TOTALS = _set("total totals totais totales sum summe gesamt soma suma somme subt
 """The first words of a row that adds up the others."""
 MEANS = _set("average mean durchschnitt mittelwert media promedio moyenne")
 
+# German superlatives, by the task and their stem.
+_GERMAN = {
+    "largest": "grosst hochst langst altest warmst heissest schnellst schwerst teuerst meist weitest tiefst "
+    "breitest starkst",
+    "smallest": "kleinst niedrigst kurzest jungst kaltest langsamst leichtest billigst gunstigst wenigst",
+    "first": "fruhest erst",
+    "last": "spatest letzt neuest",
+}
+
+
+def _german(task: str) -> frozenset[str]:
+    return frozenset(stem + end for stem in _GERMAN[task].split() for end in ("e", "en", "er", "es"))
+
+
 # Phrases by task, the longest first where one begins another; `_` parts the words of a phrase.
 TASKS: Mapping[Task, frozenset[str]] = {
     "count": _set(
@@ -56,29 +72,54 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe insgesamt "
         "no_total en_total au_total ao_todo sumar somar somam suman combined gesamtsumme gesamt total_amount"
     ),
+    "median": _set("median mediana mediane medianwert the_median"),
+    "share": _set(
+        "share_of what_share percentage what_percentage percent_of proportion fraction_of porcentaje que_porcentaje "
+        "porcentagem percentagem que_percentagem que_parte part_de part_des quelle_part quel_pourcentage pourcentage "
+        "anteil welcher_anteil prozentsatz wie_viel_prozent wieviel_prozent wie_viele_prozent what_percent"
+    ),
+    "difference": _set(
+        "difference difference_between difference_in how_much_more how_many_more how_much_less how_many_fewer "
+        "how_much_higher how_much_longer how_much_older how_much_cheaper how_much_heavier diferencia diferenca "
+        "unterschied differenz ecart a_mais a_menos cuanto_mas cuantos_mas cuantas_mas cuanto_menos quanto_mais "
+        "quantos_mais quantas_mais quanto_menos wie_viel_mehr wie_viele_mehr wieviel_mehr wie_viel_weniger "
+        "combien_de_plus combien_de_moins"
+    ),
     "largest": _set(
+        "top most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
+        "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
+        "les_plus_chers mas_caros mas_caras mais_caros mais_caras mas_altos mas_altas mais_altos mais_altas "
+        "quickest mas_rapido mas_rapida mais_rapido mais_rapida plus_rapide "
         "largest highest biggest most greatest maximum tallest longest heaviest deepest fastest oldest warmest "
         "hottest most_expensive dearest priciest widest mayor maior maximo maxima mas_alto mais_alto mas_alta "
         "mais_alta "
-        "mas_caro mais_caro mas_cara mais_cara mas_largo mais_longo mas_larga mais_longa mas_grande mas mais groesste "
+        "mas_caro mais_caro mas_cara mais_cara mas_largo mais_longo mas_larga mais_longa mas_grande mas mais "
+        "groesste "
         "grosste groesster groessten hoechste hochste hoechsten hochsten teuerste teuersten langste laengste "
         "meisten plus_grand plus_grande plus_haut plus_haute plus_cher plus_chere plus_eleve plus_long plus_longue "
         "le_plus mas_pesado mais_pesado"
-    ),
+    ) | _german("largest"),
     "smallest": _set(
+        "mas_lento mais_lento plus_lent least_valuable plus_basses plus_bas moins_cheres moins_chers "
+            "mas_baratos mas_baratas mais_baratos "
+        "mais_baratas mais_baixos mais_baixas mas_bajos mas_bajas "
         "smallest lowest least fewest minimum min shortest cheapest lightest slowest coldest youngest shallowest "
-        "narrowest least_expensive menor minimo minima mas_bajo mais_baixo mas_baja mais_baixa mas_barato mais_barato "
+        "narrowest least_expensive menor minimo minima mas_bajo mais_baixo mas_baja mais_baixa mas_barato "
+        "mais_barato "
         "mas_barata mais_barata mas_corto mais_curto mas_pequeno menos kleinste kleinsten niedrigste niedrigsten "
         "billigste guenstigste gunstigste kuerzeste kurzeste wenigsten plus_petit plus_petite moins_cher moins_chere "
         "plus_bas plus_basse plus_court le_moins"
-    ),
+    ) | _german("smallest"),
     "first": _set(
-        "first earliest primeiro primeira primero primera erste erster ersten erstes premier premiere fruheste soonest"
-    ),
+        "first earliest primeiro primeira primero primera erste erster ersten erstes premier premiere "
+        "fruheste soonest zuerst als_erster als_erste"
+    ) | _german("first"),
     "last": _set(
-        "last latest newest most_recent ultimo ultima mas_reciente mais_recente letzte letzter letzten letztes "
+        "last latest newest most_recent most_recently recently mais_recentemente zuletzt als_letzter "
+        "als_letzte ultimo ultima "
+        "mas_reciente mais_recente letzte letzter letzten letztes "
         "neueste neuesten dernier derniere plus_recent plus_recente"
-    ),
+    ) | _german("last"),
 }  # fmt: skip
 
 # What an adjective asks about: the headers that it may mean. Any other word of these tasks means no column.
@@ -88,38 +129,59 @@ MEASURES: Mapping[str, frozenset[str]] = {
         ("tallest highest lowest mas_alto mais_alto mas_alta mais_alta hoechste hochste plus_haut plus_haute "
          "mas_bajo mais_baixo mas_baja mais_baixa niedrigste",
          "height elevation altitude altura alto hoehe hohe hauteur high"),
-        ("longest shortest mas_largo mais_longo mas_larga mais_longa laengste langste plus_long plus_longue mas_corto "
+        ("longest shortest mas_largo mais_longo mas_larga mais_longa laengste langste plus_long plus_longue "
+        "mas_corto "
          "mais_curto kuerzeste kurzeste plus_court",
          "length duration distance longitud duracion distancia comprimento duracao laenge lange dauer longueur duree "
          "km minutes min time hours days"),
         ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara mas_barato "
-         "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher plus_chere "
+         "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher "
+         "plus_chere "
          "moins_cher moins_chere",
-         "price cost amount fee rent precio coste costo importe preco custo valor preis kosten betrag prix cout "
+         "price cost amount fee rent fare tarifa tarif charge precio coste costo importe preco custo valor "
+         "preis kosten betrag prix cout "
          "montant "
          "total"),
         ("heaviest lightest mas_pesado mais_pesado", "weight mass peso gewicht poids kg"),
         ("deepest shallowest", "depth profundidad profundidade tiefe profondeur"),
         ("fastest slowest", "speed time velocidad velocidade geschwindigkeit vitesse zeit tempo"),
         ("oldest youngest", "age born birth edad idade alter year built founded"),
-        ("warmest hottest coldest", "temperature temperatura temperatur temp"),
+        ("warmest hottest coldest warmste warmsten warmster kaltesten kalteste kaltester heisseste heissesten",
+         "temperature temperatura temperatur temp celsius c"),
+        ("most_valuable least_valuable mas_valioso mais_valioso", "value worth valor wert valeur price preis"),
+        ("teuerster teuerstes billigster billigsten gunstigsten gunstigster",
+         "preis kosten betrag price cost"),
         ("widest narrowest", "width ancho largura breite largeur"),
     )
     for word in words.split()
 }  # fmt: skip
-EXACT_MEASURES = frozenset(MEASURES) - _set("highest lowest longest shortest hoechste hochste niedrigste")
+EXACT_MEASURES = frozenset(MEASURES) - _set(
+    "highest lowest longest shortest hoechste hochste niedrigste mas_alto mas_alta "
+    "mais_alto mais_alta mas_bajo mas_baja "
+    "mais_baixo mais_baixa plus_haut plus_haute plus_long plus_longue mas_largo "
+    "mas_larga mais_longo mais_longa langste "
+    "most_valuable least_valuable mas_valioso mais_valioso"
+)
+DIRECTIONS: Mapping[str, frozenset[str]] = {
+    "largest": _set("max maximum maximo maxima high hoch hochst"),
+    "smallest": _set("min minimum minimo minima low tief tiefst"),
+}
+"""Words of headers that tell which end of a measure a column has."""
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
-    "spend spent spending cost costs costing pay pays paid paying payed expensive expense expenses earn earned charge "
-    "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar custou custa "
+    "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
+    "expenses earn earned charge "
+    "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
+    "custou custa "
     "custam custo gaste gastado gastaron pague pagado costo cuesta cuestan coste ausgegeben gekostet kostet kosten "
     "bezahlt gezahlt depense depenses depensee paye payee coute coutent cout worth invoiced billed dinheiro dinero"
 )
 """Words of a question that mean a column of money."""
 MONEY_HEADERS = _set(
     "amount price cost costs total value fee fees sum paid eur usd gbp chf euro euros dollars money spent expense "
-    "expenses importe precio coste costo valor monto preco custo montante betrag preis kosten summe montant prix cout "
+    "expenses importe precio coste costo valor monto preco custo montante betrag preis kosten summe "
+    "montant prix cout "
     "rent charge salary pay cuota quota dues renda aluguer alquiler miete gebuehr gebuhr loyer wage wages sueldo "
     "ordenado gehalt lohn budget revenue sales fare bill deposit donation"
 )
@@ -143,31 +205,43 @@ ASKED_COLUMNS: Mapping[str, frozenset[str]] = {
          "name person who contact member owner employee author teacher student customer client nome nombre pessoa "
          "persona quem quien wer nom mitarbeiter kunde lender borrower tenant resident driver leader responsible"),
         ("when wann quando cuando quand",
+         "until since "
          "date day when time month year data fecha dia datum tag jour due deadline"),
         ("where wo onde donde ou wohin",
+         "destination destino ziel to shelf "
          "place city location where address room town street site lugar local cidade ciudad ort stadt adresse lieu "
          "ville morada direccion country shelf building"),
     )
     for word in words.split()
 }  # fmt: skip
 
+TEAMS = _set(
+    "team club player guest reader runner equipo equipa mannschaft equipe spieler jugador aluno alumno eleve schuler "
+    "borrower company firma empresa country"
+)
+"""Words in the header of a column that `who` asks for where no other tells of people."""
 COUNTED_ROWS = _set(
-    "row rows entry entries record records item items line lines linha linhas registo registos registro registros fila "
+    "row rows entry entries record records item items line lines linha linhas registo registos registro "
+    "registros fila "
     "filas zeile zeilen eintrag eintrage eintraege lignes ligne times time vezes veces fois mal transactions"
 )
 
-PER = _set("per each every by por cada pro je jeder jedem par chaque")
+SPENDING = _set("spend spent spending gaste gastado gastei ausgegeben depense")
+PER = _set("nach selon segun per each every by por cada pro je jeder jedem par chaque")
 NEGATIONS: Mapping[str, frozenset[str]] = {
     "en": _set("not without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"),
     "pt": _set("nao sem excepto exceto"),
     "es": _set("no sin excepto"),
-    "de": _set("nicht ohne kein keine ausser"),
+    "de": _set("nicht ohne kein keine keinen keiner keinem ausser"),
     "fr": _set("pas sans sauf"),
 }
 ABOVE = _set(
     "over above more_than greater_than larger_than higher_than exceeding exceeds exceed at_least mais_de mas_de "
-    "acima_de mayor_de maior_que mayor_que mayores_de superior_a superiores_a mehr_als ueber uber plus_de taller_than "
-    "longer_than older_than"
+    "acima_de mayor_de maior_que mayor_que mayores_de superior_a superiores_a mehr_als ueber uber "
+    "plus_de taller_than "
+    "longer_than older_than superan supera ultrapassam ultrapassa depassent depasse ubersteigt "
+    "ubersteigen groser_als "
+    "grosser_als hoher_als"
 )
 BELOW = _set(
     "under below less_than lower_than smaller_than fewer_than cheaper_than at_most menos_de abaixo_de menor_que "
@@ -184,18 +258,23 @@ BETWEEN = _set("between from entre de zwischen von")
 # Function words by language, which also tell the language of a question.
 LANGUAGES: Mapping[str, frozenset[str]] = {
     "en": _set(
+        "per than we our been "
         "the of is are was were what which who how many much did do does in on at for to and or there with have "
         "has my i "
         "when where we from by all this that it its been be had"
     ),
-    "pt": _set("o os as um uma do da dos das no na nos nas em ao aos e ou com para qual quais quantos quantas quanto "
+    "pt": _set("por mais que pelo pela nos foi "
+        "o os as um uma do da dos das no na nos nas em ao aos e ou com para qual quais quantos quantas quanto "
                "quem foi foram tem sao eu meu minha meus minhas ha"),
-    "es": _set("el la los las un una del de en y o con para cual cuales cuantos cuantas cuanto quien es son fue fueron "
+    "es": _set("por mas esta estan fueron cuanta "
+        "el la los las un una del de en y o con para cual cuales cuantos cuantas cuanto quien es son fue fueron "
                "tiene hay mi mis que al"),
-    "de": _set("der die das den dem des ein eine einen im in am und oder mit wie viele viel welche welcher "
+    "de": _set("nach wir pro als nicht kein keinen was wurde wurden hatte hatten welchem wieviel "
+        "der die das den dem des ein eine einen im in am und oder mit wie viele viel welche welcher "
     "welches wer ist "
                "sind war waren hat haben gibt es ich mein meine wann wo von zu fuer fur"),
-    "fr": _set("le la les un une des du de dans en et ou avec quel quelle quels quelles combien qui est sont "
+    "fr": _set("par plus nous vous avons sur pour elle ils eue part se combien "
+        "le la les un une des du de dans en et ou avec quel quelle quels quelles combien qui est sont "
     "etait a ont "
                "y il mon ma mes au aux"),
 }  # fmt: skip
@@ -231,9 +310,22 @@ LIGHT = _set(
     escreveu escreveram escrito escrita escritos escribio escribieron volaron vuelan vuela trabalhou trabalharam
     trabajo trabajaron trabajado gearbeitet arbeitet arbeiten gegessen geschrieben geflogen gefahren gekommen travaille
     ecrit mange van va vao vai fueron foram foi tuvo tuvieron teve tiveram hatte hatten geht gehen ging am auf bei aus
-    nach avait avaient eu sum total in of by to"""
+    nach avait avaient eu sum total in of by to
+    we us our than then there wir uns unser unsere ihr sie hatten hattest wurden worden an als dass denn
+    nous vous avons avez ont ils elle elles eue eus eues ete sont etait etaient sur par cet ces dans chez
+    aller fui fuimos ido somos estamos nuestro nuestra suyo han he hemos habia"""
 )
 """Words that limit nothing."""
+NEUTRAL = _set(
+    """need needs needed required require stay stayed stays booked happen happened use thing things run runs ran place
+    placed based hold holds receive received receives piece pieces get gets reach reached weigh weighs weighed
+    fiel fielen fallen brauche brauchen braucht benotigt betragt betrug liegen lagert lagern befindet befinden gehort
+    erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe situee possede
+    feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou tiraram trabalha
+    trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
+    encuentra encuentran corresponde trabaja trabajan levou levaram take drive drives driven fly assigned"""
+)
+"""Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
 TIME_BEFORE = _set(
     "in of since until till before after from to and between em de en im am seit vor nach bis during by a e y "
@@ -243,15 +335,108 @@ TIME_BEFORE = _set(
 """Words before a month that is another word too."""
 WHICH = _set("which what que qual quais cual cuales welche welcher welches welchem welchen quel quelle quels quelles")
 LISTS = WHICH | _set("list show who quem quien wer")
-YES_NO = _set("is are was were has have did does do esta estao estan foi fue ist sind war hat est")
+YES_NO = _set(
+    "is are was were has have did does do esta estao estan foi fue ist sind war hat est tem ha han haben hatte wurde "
+    "wurden foram fueron ont"
+)
 """First words of a question for yes or no."""
 DIFFERENT = _set("different distinct unique diferentes distintos distintas verschiedene verschiedenen differents")
 MONTH_UNIT = _set("month monthly mes monat mois")
 YEAR_UNIT = _set("year yearly ano jahr an annee")
+QUARTERS = _set("quarter quartal trimestre trimestres")
+HALVES = _set("half semester semestre halbjahr")
+ORDINALS: Mapping[str, int] = {
+    word: number
+    for number, words in (
+        (1, "first 1st primer primero primera primeiro primeira erste ersten erstes erster premier premiere 1er"),
+        (2, "second 2nd segundo segunda zweite zweiten zweites zweiter zweit deuxieme seconde"),
+        (3, "third 3rd tercer tercero tercera terceiro terceira dritte dritten drittes dritter dritt troisieme"),
+        (4, "fourth 4th cuarto cuarta quarto quarta vierte vierten viertes vierter viert quatrieme"),
+        (5, "fifth 5th quinto quinta funfte funften cinquieme"),
+    )
+    for word in words.split()
+}
+NUMBER_WORDS: Mapping[str, int] = {
+    word: number
+    for number, words in enumerate(
+        (
+            "two dois duas dos zwei deux", "three tres drei trois", "four quatro cuatro vier quatre",
+            "five cinco funf cinq", "six seis sechs", "seven sete siete sieben sept", "eight oito ocho acht huit",
+            "nine nove nueve neun neuf", "ten dez diez zehn dix",
+        ),
+        2,
+    )
+    for word in words.split()
+}  # fmt: skip
+BEFORE_NUMBERS = WHICH | _set("top the os as los las die der den les my our are were sind sont son sao meine unsere")
+"""Words before the number of rows that a question with a superlative asks for."""
+WEEKDAYS: Mapping[str, int] = {
+    word: number
+    for number, words in enumerate(
+        (
+            "sunday domingo sonntag dimanche", "monday lunes montag lundi", "tuesday martes dienstag mardi",
+            "wednesday miercoles mittwoch mercredi", "thursday jueves donnerstag jeudi",
+            "friday viernes freitag vendredi", "saturday sabado samstag sonnabend samedi",
+        )
+    )
+    for word in words.split()
+}  # fmt: skip
+"""Days of the week from Sunday, 0, as SQLite counts them."""
+QUANTITIES = _set("consumption usage consumo verbrauch consommation level amount_ score result")
+"""Words for what a column of no money holds; they limit nothing there."""
+PEOPLE = _set("people persons person personas pessoas leute personen personnes")
+COUNT_HEADERS = _set(
+    "quantity qty units pieces stock count menge bestand stuck anzahl cantidad unidades existencias quantidade "
+    "quantite nombre unites pieces"
+)
+"""Words in the header of a column that counts things of a row."""
+FAST = _set(
+    "fastest slowest quickest schnellste schnellsten schnellster langsamste langsamsten rapido rapida mas_rapido "
+    "mas_rapida mais_rapido mais_rapida mas_lento mais_lento plus_rapide plus_lent"
+)
+"""Superlatives of speed: of times, the fastest is the smallest."""
+HEADS = _set("difference price prices sales cost costs fee rate value discount tax change growth limit target weight")
+"""Second words of English headers: `Goal difference` is no name for goals."""
+ENDINGS = ("ort", "datum", "stadt", "name", "platz")
+"""Ends of German compounds in headers."""
+AMOUNT_HEADERS = _set("amount quantity qty menge cantidad quantidade quantite price preis precio preco prix")
+NEGATIVE = _set("negative negativo negativa negativos negativas negativer negatif negatifs negatives negativen")
+POSITIVE = _set("positive positivo positiva positivos positivas positiver positif positifs positiven")
+DEADLINES = _set("due until deadline expires expiry fallig bis vence vencimiento vencimento echeance ablauf hasta ate")
+"""Words in headers of dates that tell a time to come: that there is one tells of no event."""
+RELATED = tuple(
+    _set(words)
+    for words in (
+        "leave leaves left depart departs departure departures sale salida sai partida abfahrt fahrt depart part",
+        "arrive arrives arrival arrivals llega llegada chega chegada ankunft kommt arrivee arrive",
+        "borrow borrowed borrows borrower lent lend loaned reader",
+        "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
+        "week weekly weeks",
+        "month monthly months",
+        "year yearly annual years",
+        "day daily days",
+        "night nightly nights",
+        "hour hourly hours",
+        "spend spent spending expenses expense gaste gasto gastos gastado gastei despesa despesas "
+        "ausgaben ausgegeben depense depenses",
+        "drives driver fahrt fahrer",
+        "go goes destination destino ziel to",
+        "hire hired join joined joins start started begin began employed",
+        "eintritt eingetreten beigetreten",
+        "alta admision contratado",
+        "salary salaries payroll wage wages pay earnings earns earn",
+        "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus vendue "
+        "vendues verkauf verkauft verkaufte",
+        "units unit quantity qty pieces unidades unidad unidade cantidad quantidade menge stuck",
+    )
+)
+"""Words of one meaning, in a question and in a header."""
+
 RELATIVE = _set("week month year day days weeks months years semana mes ano today yesterday tomorrow")
 """Words for a time that only the clock tells, or that a question counts in."""
 TABLE_WORDS = _set(
-    "table tables sheet sheets file list document documents spreadsheet csv xlsx docx pdf html tabela folha planilha "
+    "column columns coluna columna spalte colonne table tables sheet sheets file list document documents "
+    "spreadsheet csv xlsx docx pdf html tabela folha planilha "
     "tabla hoja documento tabelle liste blatt tableau feuille ficheiro arquivo archivo register log overview"
 )
 KEYS = _set("id no nr number numero num code year ano jahr annee room key zip postcode ref reference")

@@ -14,7 +14,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, islice
@@ -23,7 +23,7 @@ from typing import Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
-from docmind.blocks import Block, Blocks, Cell, Losses, PageBlock, PageKind, PageTable, Table, pack, shown_in
+from docmind.blocks import Block, Blocks, Cell, Losses, PageBlock, PageKind, PageTable, Raws, Table, pack, shown_in
 from docmind.documents import Words
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
 from docmind.reading.formats import Rules
@@ -224,17 +224,17 @@ class _Flow:
         """Place a table; the rows that name its columns are repeated on each sheet that it reaches."""
         if table.caption:
             self.add(Block(kind="caption", text=table.caption))
-        rows = (self._cells(row, table.sheet) for row in table.rows)
+        rows = ((self._cells(row, table.sheet), _raws(row)) for row in table.rows)
         sample = list(islice(rows, max(_SAMPLE, table.header_rows)))
-        header = [row for row in sample[: table.header_rows] if any(row)]
+        header = [row for row, _stored in sample[: table.header_rows] if any(row)]
         about = PageTable(_names_of(header), table.caption[:_TITLE_MAX], table.sheet[:_TITLE_MAX], self._tables)
         self._tables += 1
-        edges = _columns(sample)
+        edges = _columns([row for row, _stored in sample])
         names = [(row, _wrapped(row, edges, "bold")) for row in header]
         if sum(_tall(lines, is_header=True) for _row, lines in names) > _TALLEST_NAMES:
             names = []  # each sheet would hold little but them
         before = "\n\n"
-        for number, row in enumerate(chain(sample, rows)):
+        for number, (row, raws) in enumerate(chain(sample, rows)):
             if not any(row):
                 continue
             is_header = number < table.header_rows
@@ -243,7 +243,7 @@ class _Flow:
                 self._turn()
                 for cells, placed in () if is_header else names:
                     self._row(cells, placed, edges, before, about, is_header=True)
-            self._row(row, lines, edges, before, about, is_header=is_header)
+            self._row(row, lines, edges, before, about, is_header=is_header, raws=raws)
             before = "\n"
         self._y += line_height("body") // 2
 
@@ -259,7 +259,7 @@ class _Flow:
 
     def _row(
         self, cells: Sequence[str], lines: Wrapped, edges: Edges | None, before: str, table: PageTable,
-        *, is_header: bool,
+        *, is_header: bool, raws: Raws = (),
     ) -> None:  # fmt: skip
         kind: PageKind = "header_row" if is_header else "row"
         sheets = len(self._sheets)
@@ -271,7 +271,7 @@ class _Flow:
         if len(self._sheets) == sheets and self._start is not None:
             place, end = min(self._start, *(start for start, _until in spans)), self._length
             cells_at = tuple([(max(start, place), min(max(until, place), end)) for start, until in spans])
-            self._blocks.append(PageBlock(kind, place, end, 0, self._path, table, cells_at))
+            self._blocks.append(PageBlock(kind, place, end, 0, self._path, table, cells_at, raws=raws))
         else:  # a row that runs on over the next sheet has no cells
             self._note()
         self._placing = self._start = None
@@ -362,6 +362,21 @@ def _wrapped(cells: Sequence[str], edges: Edges | None, face: Face) -> Wrapped:
 def _tall(lines: Wrapped, *, is_header: bool) -> float:
     """Return the height of a row, at most that of a sheet."""
     return min(max(map(len, lines), default=1) * line_height("bold" if is_header else "body"), HEIGHT - 2 * MARGIN)
+
+
+def _raws(row: Sequence[Cell | str]) -> Raws:
+    """Return the numbers of a row that its cells show in another way."""
+    found: list[tuple[int, float]] = []
+    for at, cell in enumerate(row):
+        if (
+            not isinstance(cell, str)
+            and cell.raw
+            and cell.type in ("number", "amount", "percent")
+            and not cell.is_filled
+        ):
+            with suppress(ValueError):
+                found.append((at, float(cell.raw)))
+    return tuple(found)
 
 
 def _names_of(header: Sequence[Sequence[str]]) -> tuple[str, ...]:

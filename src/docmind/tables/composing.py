@@ -1,0 +1,361 @@
+"""The query that the words of a question make, once each has its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from docmind.tables.query import (
+    Filter,
+    TableQuery,
+    Unit,
+)
+from docmind.tables.reading import (
+    Reading,
+)
+from docmind.tables.wordlists import (
+    AMOUNT_HEADERS,
+    COUNT_HEADERS,
+    DEADLINES,
+    DIFFERENT,
+    DIRECTIONS,
+    EXACT_MEASURES,
+    FAST,
+    LISTS,
+    MEASURES,
+    MONTH_UNIT,
+    PER,
+    Task,
+)
+
+
+def query_of(r: Reading) -> TableQuery | None:
+    filtered = {one.column for one in r.filters}
+    targets = [column for column in r.mentioned if column not in filtered]
+    if not r.mentioned and not r.runs and not r.subject and not r.is_money and "asked" not in r.by:
+        return None  # nothing but a time is named
+    label = _label(r, targets)
+    group, unit = _group(r, targets)
+    numeric = [column for column in targets if column in r.measures()]
+    own = [one for one in numeric if any(r.by[at] != "task" for at in r.mentioned[one])]
+    numeric = own or numeric  # `total` names a column of that name where nothing else does
+    filters = tuple(r.filters)
+    if r.has("difference"):
+        return _difference(r, numeric, filters)
+    if r.has("share"):
+        return _share(r, numeric, filters)
+    if r.is_check:
+        return _check(r, filters)
+    if r.has("mean") or r.has("median"):
+        column = _measured(r, numeric)
+        if group is not None and unit:
+            r.is_sure = False  # the mean of each month, or of the sums of the months
+        elif group is not None and r.is_unique(group):
+            group = None  # each row is a group
+        task = "mean" if r.has("mean") else "median"
+        return None if column is None else TableQuery(task, filters, column, group=group, unit=unit)
+    if r.has("largest") or r.has("smallest"):
+        return _superlative(r, "largest" if r.has("largest") else "smallest", numeric, label, filters)
+    if r.has("first") or r.has("last"):
+        column = r.date_column()
+        column = _clock(r) if column is None else column
+        if column is None:
+            return None
+        r.is_sure = r.is_sure and not r.columns[column].is_unsure
+        task = "first" if r.has("first") else "last"
+        return TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
+    if r.has("count"):
+        return _count(r, numeric, targets, filters, group, unit)
+    is_money = r.is_money
+    if r.has("sum") or (group is not None and (is_money or numeric or r.asked.is_how_much)):
+        column = _measured(r, numeric)
+        return None if column is None else TableQuery("sum", filters, column, group=group, unit=unit)
+    if r.asked.is_how_much:
+        column = numeric[0] if len(numeric) == 1 else None if numeric else _measured(r, numeric)
+        if column is None and not is_money and not numeric:
+            return _amount(r, filters, label)
+        if column is None or not (filters or numeric or r.subject):
+            return None
+        if not (is_money or r.has_value or numeric or (r.subject and filters)):
+            return None
+        return TableQuery("sum", filters, column, label=label)
+    return _lookup(r, targets, label, filters)
+
+
+def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return the difference of two groups of rows: of two values of a column, or of two times."""
+    column = _measured(r, numeric)
+    if column is None or r.negatives:
+        return None
+    runs = list(dict.fromkeys((one, values) for one, values, _is_negated in r.runs))
+    pairs = [
+        [Filter(at, "in", tuple(sorted(values))) for one, values in runs if one == at]
+        for at in {one for one, _ in runs}
+    ]
+    pairs.append(list(r.times))
+    pairs = [pair for pair in pairs if len(pair) > 1]
+    if len(pairs) != 1 or len(pairs[0]) != 2:
+        return None
+    first, second = pairs[0]
+    common = tuple(one for one in filters if one.column != first.column)
+    if first.operator == "in" and set(first.values) & set(second.values):
+        return None
+    return TableQuery("difference", common, column, part=(first,), less=(second,))
+
+
+def _share(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return the share of the rows, or of the sum of a column, that a condition holds; times limit the whole."""
+    times = tuple(one for one in filters if r.columns[one.column].type == "date")
+    part = tuple(one for one in filters if one not in times) or times
+    whole = times if part != times else ()
+    if not part:
+        return None
+    if len(part) > 1:
+        r.is_sure = False
+    if len(numeric) > 1:
+        return None
+    is_money = r.is_money
+    column = numeric[0] if numeric else r.money() if is_money else None
+    if column is None and not (r.subject or any(r.is_unique(one) for one in r.mentioned)):
+        return None
+    return TableQuery("share", whole, column, part=part)
+
+
+def _check(r: Reading, filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return whether the rows that are named hold what is asked: another cell, a yes, a date, or a number."""
+    if r.negatives:
+        return None
+    named = [one for one in filters if one.operator == "in"]
+    rows = [one for one in named if r.is_unique(one.column)]
+    flags = [at for at in r.mentioned if r.columns[at].type == "bool"]
+    events = [
+        at
+        for at in r.mentioned
+        if r.columns[at].type == "date" and not any(word.text in DEADLINES for word in r.names.headers[at])
+    ]
+    others = tuple(one for one in filters if one not in rows)
+    if len(flags) == 1 and named:
+        rows, others = [one for one in filters if one.column != flags[0]], (Filter(flags[0], "=", (1.0,)),)
+    elif not others and len(events) == 1 and named and not flags:
+        others = (Filter(events[0], "is not null"),)
+    if not rows or not others:
+        return None
+    return TableQuery("check", tuple(rows), part=others)
+
+
+def noun_value(r: Reading, end: int, label: int | None) -> int | None:
+    """Return the word after `how many` that is a cell of the column that names the rows; None where it is none."""
+    noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if noun is None or r.by[noun] != "value" or label is None or not r.is_unique(label):
+        return None
+    return noun if any(column == label for column, _values, _is_negated in r.runs) and len(r.runs) == 1 else None
+
+
+def _amount(
+    r: Reading, filters: tuple[Filter, ...], label: int | None, wanted: Collection[str] = AMOUNT_HEADERS
+) -> TableQuery | None:
+    """Return the amount of the rows that are named: the column of that name, else the only other one."""
+    others = [at for at, one in enumerate(r.columns) if at != label and one.type != "empty"]
+    named = [at for at in others if any(word.text in wanted for word in r.names.headers[at])]
+    column = named[0] if len(named) == 1 else others[0] if len(others) == 1 else None
+    if column is None or {one.column for one in filters} != {label}:
+        return None
+    return TableQuery("lookup", filters, column, label=label)
+
+
+def _clock(r: Reading) -> int | None:
+    """Return the column of times that orders the rows: the named one, or the first where all order them alike."""
+    clocks = r.clocks()
+    named = [column for column in clocks if r.is_named(column)]
+    if len(named) == 1:
+        return named[0]
+    values = [row for table in r.tables for row in table.values]
+    if any(row[column] is None for row in values for column in clocks):
+        return None
+    orders = {tuple(sorted(range(len(values)), key=lambda n: float(values[n][at] or 0))) for at in clocks}
+    return clocks[0] if len(orders) == 1 else None
+
+
+def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
+    """Return the column of numbers that is meant: the named one, that of money, or the only one."""
+    if len(numeric) == 1:
+        return numeric[0]
+    if numeric:
+        return None
+    if r.is_money:
+        return r.money()
+    measures = r.measures()
+    if (len(measures) == 1 and r.columns[measures[0]].unit == "%") or _is_percent(r, measures):
+        return None  # shares are neither added up nor the size of what they are of
+    if len(measures) > 1 and any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text"):
+        return r.money()  # what its rows are is named
+    return measures[0] if len(measures) == 1 else r.money() if r.subject else None
+
+
+def _is_percent(r: Reading, measures: Sequence[int]) -> bool:
+    return len(measures) == 1 and any(word.text == "%" for word in r.names.headers[measures[0]])
+
+
+def _is_time(r: Reading, column: int) -> bool:
+    return any(word.text in ("time", "zeit", "tiempo", "tempo", "temps") for word in r.names.headers[column])
+
+
+def _superlative(
+    r: Reading, task: Task, numeric: Sequence[int], label: int | None, filters: tuple[Filter, ...]
+) -> TableQuery | None:
+    assert task in ("largest", "smallest")
+    phrase = next("_".join(r.texts[a:b]) for one, a, b in r.asked.tasks if one == task)
+    column: int | None = None
+    if len(numeric) == 1:
+        column = numeric[0]
+    elif not numeric and phrase in MEASURES:
+        fitting = [at for at in r.measures() if any(w.text in MEASURES[phrase] for w in r.names.headers[at])]
+        if len(fitting) > 1:
+            fitting = [at for at in fitting if any(w.text in DIRECTIONS[task] for w in r.names.headers[at])]
+        column = fitting[0] if len(fitting) == 1 else None
+        if column is None and phrase in EXACT_MEASURES:
+            return None
+    if phrase in FAST and column is not None and (r.columns[column].type == "duration" or _is_time(r, column)):
+        task = "smallest" if task == "largest" else "largest"
+    is_most = phrase in (
+        "most",
+        "least",
+        "fewest",
+        "mas",
+        "mais",
+        "menos",
+        "meisten",
+        "wenigsten",
+    ) or r.has("sum")
+    is_money = r.is_money
+    named = r.which()
+    repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
+    if repeats and is_most and named is not None:
+        if column is None and is_money:
+            column = r.money()
+        counted = any(one != named and r.is_unique(one) for one in r.mentioned)
+        if column is None and (r.subject or counted or r.has("count")):
+            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
+        column = column if column is not None else _measured(r, numeric)
+        return (
+            None
+            if column is None
+            else TableQuery("sum", filters, column, group=named, best=task, rank=r.rank, top=r.top)
+        )
+    if column is None:
+        column = _measured(r, numeric)
+    return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
+
+
+def _count(
+    r: Reading,
+    numeric: Sequence[int],
+    targets: Sequence[int],
+    filters: tuple[Filter, ...],
+    group: int | None,
+    unit: Unit,
+) -> TableQuery | None:
+    end = next(end for task, _start, end in r.asked.tasks if task == "count")
+    phrase = " ".join(r.texts[max(0, end - 2) : end])
+    if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
+        return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
+    label = _label(r, targets)
+    if len(numeric) == 1 and filters and all(one.column == label for one in filters):
+        return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
+    if noun_value(r, end, label) is not None:
+        return _amount(r, filters, label, COUNT_HEADERS)
+    counted = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
+    noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if len(counted) == 1 and r.has("sum") and not numeric:
+        return TableQuery("sum", filters, counted[0], group=group, unit=unit)
+    if len(counted) == 1 and noun is not None and r.by[noun] == "value" and not numeric:
+        return TableQuery("sum", filters, counted[0], group=group, unit=unit)
+    noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if noun is not None and r.by[noun] == "value" and any(noun + 1 in r.mentioned[one] for one in numeric):
+        noun += 1  # "vegetarian portions"
+    column = next((one for one in targets if noun is not None and noun in r.mentioned.get(one, ())), None)
+    if column is not None and column in numeric:
+        return TableQuery("sum", filters, column, group=group, unit=unit)
+    if column is not None and column != group:
+        is_different = any(text in DIFFERENT for text in r.texts)
+        if is_different or (not r.is_unique(column) and not r.subject):
+            return TableQuery("count", filters, column, is_distinct=True)
+        return TableQuery("count", filters, None, group=group, unit=unit)
+    if len(numeric) == 1 and noun is not None and not r.subject and not r.has_value:
+        return None
+    if not (r.subject or filters) or (noun is None and not filters):
+        return None
+    return TableQuery("count", filters, None, group=group, unit=unit)
+
+
+def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
+    """Return whether a condition names rows by what they are, or by a column that the question names."""
+    label = _label(r, ())
+    return any(
+        one.column == label
+        or (label is not None and r.is_code(label) and r.is_unique(one.column))
+        or r.columns[one.column].type != "text"
+        or one.column in r.mentioned
+        or r.is_named(one.column)
+        or not r.is_unique(one.column)
+        for one in filters
+    )
+
+
+def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tuple[Filter, ...]) -> TableQuery | None:
+    if not filters:
+        return None
+    which = r.which()
+    asked = [r.asked_column(text) for text, by in zip(r.texts, r.by, strict=True) if by == "asked"]
+    wanted = list(dict.fromkeys(column for column in (*targets, *asked) if column is not None))
+    filtered = {one.column for one in filters}
+    wanted = [column for column in wanted if column not in filtered] or wanted
+    if len(wanted) > 1 and which is not None and which in wanted:
+        wanted = [which]
+    if len(wanted) > 1:
+        named = [column for column in wanted if column in targets]
+        wanted = named if len(named) == 1 else wanted
+    is_list = r.subject and any(text in LISTS for text in r.texts[:3])
+    if not wanted and not is_list and r.is_money and (money := r.money()) is not None:
+        wanted = [money]
+    if len(wanted) == 1:
+        if wanted[0] in r.measures() and not _is_of_label(r, filters):
+            r.is_sure = False  # the population of a capital is not that of the country in its row
+        return TableQuery("lookup", filters, wanted[0], label=label)
+    if wanted:
+        return None
+    if is_list:
+        return TableQuery("lookup", filters, label, label=label) if label is not None else None
+    return None
+
+
+def _label(r: Reading, targets: Sequence[int]) -> int | None:
+    """Return the column that names a row: the one asked for, else the first of texts, else the first."""
+    which = r.which()
+    if which is not None and which not in r.measures():
+        return which
+    texts = [at for at, one in enumerate(r.columns) if one.type == "text"]
+    unique = [at for at in texts if r.is_unique(at)]
+    return (unique or texts or [0])[0]
+
+
+def name_beside(r: Reading, query: TableQuery) -> int | None:
+    """Return the next column of texts where the one that names the rows has codes; None where it has not."""
+    label = query.label
+    if label is None or not r.is_code(label):
+        return None
+    used = {query.column, *(one.column for one in query.filters)}
+    texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at > label and at not in used]
+    return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
+
+
+def _group(r: Reading, targets: Sequence[int]) -> tuple[int | None, Unit]:
+    for at, text in enumerate(r.texts[:-1]):
+        if text not in PER:
+            continue
+        for place in range(at + 1, min(at + 3, len(r.texts))):
+            for column, places in r.mentioned.items():
+                if place in places and r.columns[column].type in ("text", "bool", "date", "number"):
+                    return column, ""
+            if r.by[place] == "unit":
+                return r.date_column(), "month" if r.texts[place] in MONTH_UNIT else "year"
+    return None, ""

@@ -1,0 +1,357 @@
+"""Words of a question matched with columns, cells and names of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from docmind.tables.naming import (
+    runs,
+)
+from docmind.tables.query import (
+    Filter,
+)
+from docmind.tables.reading import (
+    Reading,
+)
+from docmind.tables.wordlists import (
+    ASKED_COLUMNS,
+    BEFORE_NUMBERS,
+    BETWEEN,
+    COUNTED_ROWS,
+    DIFFERENT,
+    HEADS,
+    HOW,
+    MONEY,
+    MONTH_UNIT,
+    NEGATIVE,
+    NEUTRAL,
+    NUMBER_WORDS,
+    ORDINALS,
+    PEOPLE,
+    PER,
+    POSITIVE,
+    QUANTITIES,
+    SPENDING,
+    TABLE_WORDS,
+    WHICH,
+    YEAR_UNIT,
+)
+from docmind.tables.words import (
+    PHRASE,
+    Word,
+    akin,
+    is_function,
+    is_light,
+    is_name,
+    same,
+    words_of,
+)
+
+
+def find_headers(r: Reading, least: int) -> None:
+    """Match words with names of columns; a name of several words by all of them at once where `least` is 2."""
+    if least == 1:
+        _name_by_tasks(r)
+    for column, header in enumerate(r.names.headers):
+        content = [word for word in header if not is_light(word.text)] or header
+        if not content or (least == 2 and len(content) < 2):
+            continue
+        other = _other_than_head(header, r.asked.language) if r.columns[column].type == "number" else frozenset()
+        if least == 2:
+            size = len(header)
+            for at in range(len(r.words) - size + 1):
+                run = r.words[at : at + size]
+                if all(not r.by[at + n] or r.by[at + n] == "task" for n in range(size)) and all(
+                    one.root == other.root for one, other in zip(run, header, strict=True)
+                ):
+                    r.mention(column, range(at, at + size))
+            continue
+        for at, word in enumerate(r.words):
+            if r.by[at] or is_function(word.text) or word.root in other:
+                continue
+            if is_light(word.text):
+                is_named = any(word.root == one.root for one in header)
+            else:
+                is_named = any(same(word.text, one.text) for one in content)
+            if is_named:
+                r.mention(column, [at])
+    if least == 1:
+        _settle_mentions(r)
+        _find_akin(r)
+
+
+def _find_akin(r: Reading) -> None:
+    """Match words that are left over with names of columns that have another word of that meaning."""
+    for at, word in enumerate(r.words):
+        columns = [
+            column
+            for column, header in enumerate(r.names.headers)
+            if not r.by[at] and any(akin(word.text, one.text) and not same(word.text, one.text) for one in header)
+        ]
+        if columns:
+            r.by[at] = "column"
+            r.score += 1
+        if len(columns) == 1:
+            r.mentioned.setdefault(columns[0], []).append(at)
+
+
+def _other_than_head(header: Sequence[Word], language: str) -> frozenset[str]:
+    """Return the first word of an English name of two words: `Goal difference` is no name for goals."""
+    ends = [at for at, word in enumerate(header) if word.text in PER]
+    plain = header[: ends[0]] if ends else header
+    is_pair = language == "en" and len(plain) == 2 and plain[1].text in HEADS
+    return frozenset({plain[0].root}) if is_pair else frozenset()
+
+
+def _name_by_tasks(r: Reading) -> None:
+    """Take `total` for the column of that name; a sum is still asked for."""
+    for task, start, end in r.asked.tasks:
+        for column in r.measures():
+            header = [word.root for word in r.names.headers[column]]
+            if end == start + 1 and header == [r.words[start].root] and task in ("sum", "share", "difference"):
+                r.mentioned.setdefault(column, []).append(start)
+                r.by[start] = "task" if task == "sum" else "column"
+                r.score += 0.5
+
+
+def find_ranks(r: Reading) -> None:
+    """Take `second` and `three` beside a superlative for the place and the number of rows asked for."""
+    spans = [(start, end) for task, start, end in r.asked.tasks if task in ("largest", "smallest", "first", "last")]
+    for at, text in enumerate(r.texts):
+        if r.by[at] and not (r.by[at] == "task" and text in ORDINALS):
+            continue
+        near = any(start - 2 <= at < start for start, _end in spans)
+        if text in ORDINALS and ORDINALS[text] > 1 and near:
+            r.rank, r.by[at] = ORDINALS[text], "rank"
+        number = NUMBER_WORDS.get(text, int(text) if text.isdigit() and len(text) < 3 else 0)
+        is_led = at > 0 and (r.texts[at - 1] in BEFORE_NUMBERS or r.texts[at - 1] in WHICH)
+        after = any(end == at for _start, end in spans)
+        if 1 < number <= 20 and spans and (is_led or near or after):
+            r.top, r.by[at] = number, "rank"
+            r.score += 1
+
+
+def find_adjectives(r: Reading) -> None:
+    """Take `how deep` for the column of depths."""
+    for at in range(1, len(r.words)):
+        if r.texts[at] in HOW and r.texts[at - 1] in ("how", "wie"):
+            wanted = HOW[r.texts[at]]
+            fitting = [column for column in r.measures() if any(w.text in wanted for w in r.names.headers[column])]
+            if len(fitting) == 1:
+                r.by[at - 1] = r.by[at - 1] or "light"
+                r.mention(fitting[0], [at])
+
+
+def _settle_mentions(r: Reading) -> None:
+    """Keep for each word the column whose name it fits best: most of its words, then the shortest name."""
+    for at in range(len(r.words)):
+        rivals = [column for column, places in r.mentioned.items() if at in places]
+        if len(rivals) < 2:
+            continue
+
+        def fit(column: int) -> tuple[float, ...]:
+            header = r.names.headers[column]
+            exact = any(word.root == r.words[at].root for word in header)  # noqa: B023 - called at once
+            return (len(set(r.mentioned[column])) / max(len(header), 1), exact)
+
+        best = max(map(fit, rivals))
+        winners = [column for column in rivals if fit(column) == best]
+        if len(winners) > 1:
+            r.is_sure = False
+        for column in rivals:
+            if column != winners[0]:
+                r.mentioned[column] = [place for place in r.mentioned[column] if place != at]
+    r.mentioned = {column: places for column, places in r.mentioned.items() if places}
+
+
+def find_values(r: Reading) -> None:
+    for is_whole in (True, False):
+        for size in range(min(PHRASE, len(r.words)), 0, -1):
+            for at in range(len(r.words) - size + 1):
+                if not any(r.by[at : at + size]):
+                    _find_value(r, at, size, is_whole=is_whole)
+
+
+def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
+    run = r.words[at : at + size]
+    is_plain = size == 1 and is_light(run[0].text) and not is_name(run[0], at) and not r.is_letter(at)
+    if is_plain and not (is_whole and not is_function(run[0].text) and _is_beside_header(r, at)):
+        return
+    if size > 1 and not is_whole and (is_light(run[0].text) or is_light(run[-1].text)):
+        return
+    if not is_whole and size == 1 and run[0].text.isdigit():
+        return  # a number alone is a cell of its own, or none
+    roots = tuple(word.root for word in run)
+    found: dict[int, set[str]] = {}
+    for column in range(len(r.columns)):
+        held = r.names.whole[column].get(roots, set()) if is_whole else _holding(r, column, roots)
+        if held:
+            found[column] = held
+    if not found:
+        return
+    if size == 1 and not is_whole and r.header_of(at) is not None:
+        return  # the name of a column, and only a part of some cell
+    column = _closest(r, found, at)
+    if len(found) > 1 and not r.names_nearby(column, at):
+        r.is_sure = False
+    is_negated = r.is_negated(at)
+    r.values.setdefault((column, is_negated), set()).update(found[column])
+    r.runs.append((column, frozenset(found[column]), is_negated))
+    for place in range(at, at + size):
+        r.by[place] = "value"
+    r.has_value = r.has_value or not is_negated
+    r.score += (3 if is_whole else 2) * size
+
+
+def _is_beside_header(r: Reading, at: int) -> bool:
+    """Return whether a word is a cell of a column that the next word or the one before names: `high priority`."""
+    near = {*range(max(0, at - 1), min(len(r.words), at + 2))} - {at}
+    return any(
+        (r.words[at].root,) in r.names.whole[column]
+        and any(r.words[n].root == word.root for n in near for word in header)
+        for column, header in enumerate(r.names.headers)
+    )
+
+
+def _holding(r: Reading, column: int, roots: tuple[str, ...]) -> set[str]:
+    inside = r.names.inside[column]
+    sets = [inside.get(one, set()) for one in roots]
+    held = set.intersection(*sets) if sets else set()
+    if len(roots) == 1:
+        return held
+    return {value for value in held if runs(roots, tuple(word.root for word in words_of(value)))}
+
+
+def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
+    for column in found:
+        if r.names_nearby(column, at):
+            return column
+    return min(found, key=lambda column: (len(found[column]), column))
+
+
+def find_parts(r: Reading) -> None:
+    """Match words with names that some of the tables have and others have not, where they name no column exactly."""
+    titles = [{word.root for word in title} for title in r.names.titles]
+    exact = {word.root for header in r.names.headers for word in header}
+    for at, word in enumerate(r.words):
+        holding = [n for n, title in enumerate(titles) if word.root in title]
+        is_told = 0 < len(holding) < len(titles) and word.root not in exact and not is_light(word.text)
+        if is_told and not r.by[at]:
+            r.by[at] = "title"
+            r.score += 1
+            r.tables = tuple(table for table in r.tables if any(table is r.names.tables[n] for n in holding))
+
+
+def find_titles(r: Reading) -> bool:
+    """Match words with the names of the tables, and keep those that a word names; return whether any is left."""
+    titles = r.names.titles
+    kept = [n for n, table in enumerate(r.names.tables) if any(table is one for one in r.tables)]
+    for at, word in enumerate(r.words):
+        if r.by[at] and not (r.by[at] == "column" and r.texts[at] in COUNTED_ROWS):
+            continue
+        if is_light(word.text):
+            continue
+        holding = [n for n, title in enumerate(titles) if any(akin(word.text, one.text) for one in title)]
+        if holding:
+            r.by[at] = "title"
+            r.score += 1
+            r.subject = True
+            if len(holding) < len(titles):
+                kept = [n for n in kept if n in holding]
+    if not kept:
+        return False
+    r.tables = tuple(r.names.tables[n] for n in kept)
+    return True
+
+
+def find_flags(r: Reading) -> None:
+    """Take a named column of yes and no, and a denied column of dates, as a condition."""
+    is_asked = r.is_check
+    for column, one in enumerate(r.columns):
+        if one.type == "bool" and not is_asked:
+            for at, word in enumerate(r.words):
+                plain = word.text.removeprefix("un").removeprefix("in") if word.text[:2] in ("un", "in") else word.text
+                header = [name for name in r.names.headers[column] if not is_light(name.text)]
+                is_plain = r.by[at] == "column" and at in r.mentioned.get(column, ())
+                is_denied = not r.by[at] and plain != word.text and any(same(plain, name.text) for name in header)
+                if is_plain or is_denied:
+                    r.by[at] = "value"
+                    is_negated = r.is_negated(at) or is_denied
+                    r.filters.append(Filter(column, "=", (0.0 if is_negated else 1.0,)))
+                    r.has_value = True
+                    r.score += 3
+                    r.mentioned.pop(column, None)
+                    break
+        elif one.type == "date" and not is_asked:
+            for at in r.mentioned.get(column, ()):
+                if r.is_negated(at):
+                    r.filters.append(Filter(column, "is null"))
+                    r.has_value = True
+                    r.score += 3
+                    r.mentioned.pop(column, None)
+                    break
+
+
+def find_kind_words(r: Reading) -> None:
+    has_money = r.money() is not None
+    for at, word in enumerate(r.words):
+        if r.by[at]:
+            continue
+        text = word.text
+        if text in BETWEEN and r.has("difference"):
+            r.by[at] = "light"
+        elif text in QUANTITIES:
+            r.by[at] = "quantity"
+        elif text in MONEY and has_money:
+            r.by[at] = "money"
+            r.score += 0.5
+        elif text in ASKED_COLUMNS and r.asked_column(text) is not None:
+            r.by[at] = "asked"
+            r.score += 0.5
+        elif text in SPENDING and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"  # hours are spent too
+        elif text in PEOPLE and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"
+        elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
+            r.by[at] = "rows"
+            r.subject = True
+        elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
+            r.by[at] = "kind"
+        elif text in HOW and r.texts[at - 1] in ("how", "wie") and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"  # `how high was the price`
+        elif _is_time_unit(r, at):
+            r.by[at] = "unit"
+        elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
+            r.by[at] = "light"
+
+
+def find_signs(r: Reading) -> None:
+    """Take `negative` and `no rain` for a condition on the column of numbers that is named."""
+    for column in r.measures():
+        places = r.mentioned.get(column, ())
+        for at, text in enumerate(r.texts):
+            if text in NEGATIVE | POSITIVE and not r.by[at] and places:
+                r.filters.append(Filter(column, "<" if text in NEGATIVE else ">", (0.0,)))
+                r.by[at], r.has_value = "number", True
+                r.score += 3
+        denied = [at for at in places if at and r.by[at - 1] == "negation?"]
+        if denied and 0.0 in r.names.numbers[column]:
+            r.by[denied[0] - 1] = "negation"
+            r.filters.append(Filter(column, "=", (0.0,)))
+            r.has_value = True
+            r.score += 3
+        if any(one.column == column and one.values == (0.0,) for one in r.filters):
+            r.mentioned.pop(column, None)
+
+
+def _is_time_unit(r: Reading, at: int) -> bool:
+    """Return whether results are asked for each month or year of a column of dates."""
+    is_unit = r.texts[at] in MONTH_UNIT | YEAR_UNIT and at > 0 and r.texts[at - 1] in PER
+    return is_unit and r.date_column() is not None
+
+
+def mark_negations(r: Reading) -> None:
+    for at, text in enumerate(r.texts):
+        if text in r.negations and not r.by[at]:
+            r.by[at] = "negation?"
+            r.negatives.append(at)

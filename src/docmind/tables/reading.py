@@ -1,0 +1,245 @@
+"""One reading of a question over tables of one shape: what each word stands for, so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from docmind.tables.asking import (
+    Asked,
+)
+from docmind.tables.naming import (
+    Names,
+)
+from docmind.tables.query import (
+    Filter,
+)
+from docmind.tables.values import (
+    Sql,
+    is_year,
+)
+from docmind.tables.wordlists import (
+    ASKED_COLUMNS,
+    CURRENCIES,
+    ENDINGS,
+    KEYS,
+    MONEY,
+    MONEY_HEADERS,
+    MONTHS,
+    NEGATIONS,
+    TEAMS,
+    TOTALS,
+    WHICH,
+    YES_NO,
+    Task,
+)
+from docmind.tables.words import (
+    akin,
+    is_light,
+    same,
+)
+
+
+def month_of(roots: tuple[str, ...]) -> int:
+    """Return the month that a cell is, from 1; 0 where it is none."""
+    match = re.fullmatch(r"month (\d+)", roots[0]) if len(roots) == 1 else None
+    if match:
+        return int(match[1])
+    return MONTHS.get(roots[0], 0) if len(roots) == 1 else 0
+
+
+class Reading:
+    """One reading of a question: which word stands for what."""
+
+    def __init__(self, asked: Asked, names: Names) -> None:
+        self.asked, self.names = asked, names
+        self.words, self.columns = asked.words, names.columns
+        self.texts = [word.text for word in asked.words]
+        self.by: list[str] = [""] * len(asked.words)  # what accounts for each word
+        self.tables = names.tables
+        self.values: dict[tuple[int, bool], set[Sql]] = {}  # (column, is negated) -> values
+        self.filters: list[Filter] = []
+        self.mentioned: dict[int, list[int]] = {}  # column -> words
+        self.score = 0.0
+        self.is_sure = True
+        self.negatives: list[int] = []
+        self.subject = False  # whether the table's own name, or rows, are counted
+        self.has_value = False
+        self.runs: list[tuple[int, frozenset[str], bool]] = []  # values by the words that name them, in their order
+        self.times: list[Filter] = []  # months and years that are named one by one
+        self.rank = self.top = 1
+        self.negations = NEGATIONS.get(asked.language, frozenset()) | NEGATIONS["en"]
+
+    @property
+    def is_check(self) -> bool:
+        """Whether a question is for yes or no."""
+        is_what = self.asked.language == "de" and self.texts[0] == "was"
+        return self.texts[0] in YES_NO and not is_what and not self.asked.tasks
+
+    def has(self, task: Task) -> bool:
+        """Return whether a phrase stands for a kind of question, and not for a column."""
+        return any(one == task and all(by == "task" for by in self.by[at:end]) for one, at, end in self.asked.tasks)
+
+    def month_column(self) -> int | None:
+        """Return the column of texts whose cells are months."""
+        for at, column in enumerate(self.columns):
+            roots = self.names.whole[at]
+            if column.type == "text" and sum(month_of(one) > 0 for one in roots) > 0.6 * len(roots) and len(roots) > 1:
+                return at
+        return None
+
+    def clocks(self) -> list[int]:
+        """Return the columns of times of the day or of durations."""
+        return [at for at, one in enumerate(self.columns) if one.type == "duration"]
+
+    def is_negated(self, at: int) -> bool:
+        """Return whether a negation stands at most three words before a word, and use it up."""
+        for before in range(at - 1, max(-1, at - 4), -1):
+            if self.by[before] in ("negation?", "negation"):
+                self.by[before] = "negation"
+                return True
+            if self.by[before] in ("value", "column", "date"):
+                return False
+        return False
+
+    def mention(self, column: int, places: Iterable[int]) -> None:
+        for at in places:
+            self.mentioned.setdefault(column, []).append(at)
+            if not self.by[at] or self.by[at] == "task":
+                self.by[at] = "column"
+                self.score += 2
+
+    @property
+    def is_money(self) -> bool:
+        """Whether a word asks for money."""
+        return any(
+            by == "money" or (text in MONEY and by == "title") for text, by in zip(self.texts, self.by, strict=True)
+        )
+
+    def is_code(self, column: int) -> bool:
+        """Return whether the texts of a column are codes that name rows: most have a digit."""
+        values = [row[column] for table in self.tables for row in table.values if row[column] is not None]
+        return sum(any(map(str.isdigit, str(value))) for value in values) >= 0.8 * len(values) > 0
+
+    def header_of(self, at: int) -> int | None:
+        for column, header in enumerate(self.names.headers):
+            if any(same(self.words[at].text, word.text) for word in header):
+                return column
+        return None
+
+    def names_nearby(self, column: int, at: int) -> bool:
+        header = self.names.headers[column]
+        near = self.words[max(0, at - 2) : at]
+        if at and [word.text for word in header] == [self.texts[at - 1]]:
+            return True  # `to Rome` where a column has the name `To`
+        return any(same(word.text, one.text) for word in near for one in header if not is_light(one.text))
+
+    def is_letter(self, at: int) -> bool:
+        """Return whether a word is a capital letter within the question, such as the name of a part."""
+        return at > 0 and len(self.words[at].raw) == 1 and self.words[at].raw.isupper() and self.words[at].raw != "I"
+
+    def date_column(self) -> int | None:
+        dates = [at for at, column in enumerate(self.columns) if column.type == "date"]
+        if len(dates) < 2:
+            return dates[0] if dates else None
+        named = [at for at in dates if self.is_named(at)]
+        return named[0] if len(named) == 1 else None
+
+    def is_named(self, column: int) -> bool:
+        """Return whether a word of the question is one of a header, or has its meaning where no header has the word."""
+        header = [word.text for word in self.names.headers[column] if not is_light(word.text)]
+        for word in self.words:
+            if is_light(word.text):
+                continue
+            if any(same(word.text, one) for one in header):
+                return True
+            if any(akin(word.text, one) for one in header) and self.header_of(self.words.index(word)) is None:
+                return True
+        return False
+
+    def is_key(self, column: int) -> bool:
+        """Return whether the numbers of a column name their rows, or are years: nothing to add up."""
+        if self.columns[column].type != "number":
+            return False
+        if any(word.text in KEYS for word in self.names.headers[column]) or not self.names.headers[column]:
+            return True
+        numbers = self.names.numbers[column]
+        if all(map(is_year, numbers)):
+            return True
+        rows = sum(len(table.rows) for table in self.tables)
+        is_first = column == min((at for at, one in enumerate(self.columns) if one.type != "empty"), default=0)
+        whole = all(value == int(value) for value in numbers)
+        return is_first and whole and len(numbers) == rows and len(self.columns) > 1
+
+    def measures(self) -> list[int]:
+        kinds = ("number", "duration")
+        return [at for at, one in enumerate(self.columns) if one.type in kinds and not self.is_key(at)]
+
+    def money(self) -> int | None:
+        measures = self.measures()
+        by_unit = [at for at in measures if self.columns[at].unit in CURRENCIES]
+        by_name = [at for at in measures if any(word.text in MONEY_HEADERS for word in self.names.headers[at])]
+        for found in (by_unit, by_name):
+            if len(found) == 1:
+                return found[0]
+        both = [at for at in by_unit if at in by_name]
+        whole = [at for at in both or by_name if any(word.text in TOTALS for word in self.names.headers[at])]
+        return both[0] if len(both) == 1 else whole[0] if len(whole) == 1 else None
+
+    def asked_column(self, text: str) -> int | None:
+        """Return the column that `who`, `when` or `where` asks for: the one that is named, else by its name."""
+        wanted = ASKED_COLUMNS[text]
+        kind = "date" if "date" in wanted else "text"
+        kinds = ("date", "duration") if kind == "date" else (kind,)
+        fitting = [at for at, one in enumerate(self.columns) if one.type in kinds]
+        filtered = {one.column for one in self.filters} | {column for column, _is_negated in self.values}
+        named = [at for at in fitting if at in self.mentioned and at not in filtered]
+        if len(named) == 1:
+            return named[0]
+        if kind == "date" and len(fitting) == 1:
+            return fitting[0]
+        by_name = [
+            at for at in range(len(self.columns))
+            if at not in filtered
+            and any(
+                w.text in wanted or w.root in wanted or any(w.text.endswith(end) for end in ENDINGS if end in wanted)
+                for w in self.names.headers[at]
+            )
+        ]  # fmt: skip
+        if kind == "text" and "person" in wanted and not by_name:
+            by_name = [at for at in fitting if at not in filtered and self.has_people(at)][:1]
+        if kind == "text" and "person" in wanted and not by_name:
+            by_name = [at for at in fitting if at not in filtered and self._names_team(at)][:1]
+        if len(by_name) > 1:
+            self.is_sure = False
+        return by_name[0] if by_name else None
+
+    def _names_team(self, column: int) -> bool:
+        return any(word.text in TEAMS or word.root in TEAMS for word in self.names.headers[column])
+
+    def has_people(self, column: int) -> bool:
+        """Return whether the cells of a column look like names of people: two or three words with capitals."""
+        values = [value for found in self.names.whole[column].values() for value in found][:50]
+        named = [
+            value for value in values if re.fullmatch(r"[^\W\d_a-z][\w'’.-]*(?: [^\W\d_a-z][\w'’.-]*){1,2}", value)
+        ]
+        return bool(values) and len(named) >= 0.8 * len(values)
+
+    def which(self) -> int | None:
+        """Return the column that a question asks for with `which` or `who`."""
+        for at, text in enumerate(self.texts[:-1]):
+            if text in WHICH:
+                for place in range(at + 1, min(at + 4, len(self.texts))):
+                    for column, places in self.mentioned.items():
+                        if place in places:
+                            return column
+                    if self.by[place] not in ("light", "kind", "task"):
+                        break
+        for text, by in zip(self.texts, self.by, strict=True):
+            if by == "asked":
+                return self.asked_column(text)
+        return None
+
+    def is_unique(self, column: int) -> bool:
+        values = [row[column] for table in self.tables for row in table.values if row[column] is not None]
+        return len(set(values)) >= 0.95 * len(values)
