@@ -77,15 +77,16 @@ def test_an_answer_counts_by_document_and_boxes_each_item(desk: DocMind) -> None
 
 def test_a_list_of_a_conversation_is_kept_and_erased_with_a_document(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
-        one, _two = docmind.add([Upload("a.txt", b"Herons nest here."), Upload("b.txt", b"A heron flew by.")])
+        docmind.add([Upload("a.txt", b"Herons nest here."), Upload("b.txt", b"A heron flew by.")])
         question = "List every page that mentions herons"
         thread_id = docmind.conversations.create("herons").thread_id
         docmind.conversations.ask(Query(question), thread_id=thread_id)
         (kept,) = docmind.conversations.view(thread_id).turns
         assert kept.answer is not None
         assert kept.answer.listing == docmind.ask(question).listing is not None
-        docmind.documents.bin([one.doc_id])
-        docmind.erasures.erase([one.doc_id])
+        doc_id = docmind.documents.find("a.txt").doc_id
+        docmind.documents.bin([doc_id])
+        docmind.erasures.erase([doc_id])
         (left,) = docmind.conversations.view(thread_id).turns
         assert left.answer is not None
         assert left.answer.listing is None

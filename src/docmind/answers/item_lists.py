@@ -161,7 +161,7 @@ class ListReader:
             is_below = self._current is None and (self._lead.endswith(":") or self._is_title(self._lead))
             if self._is_title(said) or not (is_listed or is_below):
                 yield from self._end()
-                self._lead = said
+                self._lead = self._heading = said
                 return
         mark = _mark_of(said) if line.kind == "item" else ""
         if self._current is None or self._current.kind != line.kind or mark != self._mark:

@@ -18,6 +18,10 @@ from docmind.records.listings import Listable
 
 LONGEST = 300  # characters of a question that is looked at
 _TABLE = Path(__file__).with_name("listing.toml")
+_LEADING = re.compile(  # `to which countries`
+    r"(?:to|in|on|at|for|from|by|with|of|em|a|para|de|por|con|en|com|an|auf|zu|bei|mit|fur|dans|pour|avec) "
+    r"(?=(?:which|what|que|quais|cuales|welche[nmr]?|quels|quelles)\b)"
+)
 _EDGES = " \t\n?!.,;:¿¡\"'“”„«»‘’"
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{1,200})[\"”“»]")
 _WITHIN = re.compile(
@@ -124,6 +128,7 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
 def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     """Yield the question for the items of a list, where it reads as one."""
     line = re.sub(table()["states"]["to_do"], "open", folded)
+    line = _LEADING.sub("", line)
     if forms.never.search(line):
         return
     for form in (*forms.single, *forms.items):
@@ -186,6 +191,12 @@ def _without_article(text: str) -> str:
     found = _forms().article.match(lowered_alike(text))
     rest = text[found.end() :].strip() if found is not None else text
     return rest or text
+
+
+def without_genre(place: str) -> str:
+    """Return the words for a place without those for a table or file: `the projects table` is `the projects`."""
+    found = re.sub(table()["frame"]["genre"], " ", lowered_alike(place))
+    return " ".join(found.split())
 
 
 def is_everywhere(place: str) -> bool:
