@@ -29,6 +29,7 @@ _ENDS = (".", "!", "?", ";")
 _SHORT = 80  # characters of a line of a list without marks, and of a heading
 _OPENING, _OPENING_CHARS = 2, 300  # lines that may name a document
 _FEW = 8  # words of a heading
+_SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
 _TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
@@ -282,9 +283,16 @@ def _lines(text: str, structure: Sequence[PageBlock]) -> Iterator[_Line]:
             yield _Line("head", block.start, block.end, block)
         elif block.kind == "item":
             yield _Line("item", block.start, block.end, block)
+        elif _has_own_lines(said):
+            yield from _bare(text, block.start, block.end)
         else:
             yield _Line(_kind(said), block.start, block.end, block)
     yield from _bare(text, at, len(text))
+
+
+def _has_own_lines(said: str) -> bool:
+    """Return whether the lines of a block are not those of a paragraph that was set: one ends early."""
+    return any(len(line.strip()) < _SET for line in said.split("\n")[:-1])
 
 
 def _bare(text: str, start: int, end: int) -> Iterator[_Line]:
