@@ -230,10 +230,9 @@ def _people(text: str, language: str, structure: Sequence[PageBlock]) -> Iterato
             if not _overlaps(one, organisations):
                 yield from _person(text, one)
     for run in _RUN.finditer(text):
-        if _overlaps(run.span(), organisations):
-            continue
         for part in _parts(text, *run.span()):
-            if (person := _known_person(text, part, language)) is not None:
+            person = _known_person(text, part, language)
+            if person is not None and not _overlaps(person, organisations):
                 yield from _person(text, person)
 
 

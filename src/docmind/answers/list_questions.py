@@ -54,6 +54,7 @@ class _Forms(NamedTuple):
     kinds: tuple[tuple[Listable, re.Pattern[str]], ...]
     items: tuple[re.Pattern[str], ...]
     single: tuple[re.Pattern[str], ...]
+    opening: tuple[re.Pattern[str], ...]
     people: re.Pattern[str]
     never: re.Pattern[str]
     who: frozenset[str]
@@ -82,7 +83,7 @@ def _forms() -> _Forms:
             re.compile(
                 rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+)*{nouns}(?:\s+(?:{frame['copula']}|{frame['named']}))*"
                 rf"(?:\s+(?:{frame['everywhere']}|{frame['within']}\s+{frame['everywhere']}|{frame['within']}\s+"
-                rf"(?:{frame['article']}\s+)?(?P<place>.+)))?"
+                rf"(?:{frame['article']}\s+)?(?P<place>.+?)(?:\s+{frame['behind']})?))?"
             ),
         )
         for name, nouns in data["kinds"].items()
@@ -93,6 +94,7 @@ def _forms() -> _Forms:
         kinds,
         tuple(map(re.compile, data["items"]["asked"])),
         tuple(map(re.compile, data["items"]["single"])),
+        tuple(map(re.compile, data["items"]["opening"])),
         re.compile(
             rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
         ),
@@ -131,6 +133,10 @@ def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     line = _LEADING.sub("", line)
     if forms.never.search(line):
         return
+    for form in forms.opening:
+        if (found := form.fullmatch(line)) is not None:
+            yield ListQuestion("items", f"{found['topic']} hours", (("", ""),), is_single=True)
+            return
     for form in (*forms.single, *forms.items):
         if (found := form.fullmatch(line)) is not None and (topic := found["topic"].strip(_EDGES)):
             yield ListQuestion(
