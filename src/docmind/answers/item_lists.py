@@ -390,11 +390,16 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     is_whole = held.kind == "row" or not _LISTS.isdisjoint(asked)
     if not kept or not (is_named or (is_near_it and (is_whole or state is not None)) or is_of_people):
         return None
+    is_many = question.is_explicit or question.is_plural
+    if held.kind == "inline" and not (is_many or question.is_who):
+        return None
+    if held.kind == "prose" and not is_many:
+        return None
     if held.kind == "prose":
-        return None if filters or question.is_single or not is_named else Fit(score - _PROSE, kept, is_named)
+        return None if used or question.is_single or not is_named else Fit(score - _PROSE, kept, is_named)
     if not is_named and held.kind != "row" and state is None and used:
         return None
-    if question.is_single and (filters or not is_named or held.kind == "row" or len(kept) < 2):
+    if question.is_single and (used or not is_named or held.kind == "row" or len(kept) < 2):
         return None
     return Fit(score + (state is not None) + 0.1 * used, kept, is_named or is_of_people or state is not None)
 

@@ -33,9 +33,9 @@ class ListQuestion(NamedTuple):
     """What is listed; the words of a mention or of a list; and the words for a document, which may be none.
 
     `places` are the ways to read where to look: each has the words before it and those of the document, "" for all.
-    `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_single` that one thing may
-    be. `context` are words behind the first preposition, which may only say where the list is. `is_quoted` is a mention
-    in quotation marks, which has no other form.
+    `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_plural` that several things
+    are, `is_single` that one thing may be. `context` are words behind the first preposition, which may only say where
+    the list is. `is_quoted` is a mention in quotation marks, which has no other form.
     """
 
     what: Listable
@@ -43,6 +43,7 @@ class ListQuestion(NamedTuple):
     places: tuple[tuple[str, str], ...]
     is_who: bool = False
     is_explicit: bool = False
+    is_plural: bool = False
     is_single: bool = False
     context: str = ""
     is_quoted: bool = False
@@ -145,6 +146,7 @@ def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
                 (("", ""),),
                 is_who=line.split()[0] in forms.who,
                 is_explicit=re.match(table()["items"]["explicit"], line) is not None,
+                is_plural=re.match(table()["items"]["plural"], line) is not None,
                 is_single=form in forms.single,
                 context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
             )
