@@ -391,6 +391,8 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     if not kept or not (is_named or (is_near_it and (is_whole or state is not None)) or is_of_people):
         return None
     is_many = question.is_explicit or question.is_plural
+    if len(held.items) == 1 and not used and not is_many:
+        return None  # one thing that is asked for is quoted
     if held.kind == "inline" and not (is_many or question.is_who):
         return None
     if held.kind == "prose" and not is_many:
