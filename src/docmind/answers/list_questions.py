@@ -56,7 +56,6 @@ class _Forms(NamedTuple):
     items: tuple[re.Pattern[str], ...]
     single: tuple[re.Pattern[str], ...]
     opening: tuple[re.Pattern[str], ...]
-    people: re.Pattern[str]
     never: re.Pattern[str]
     who: frozenset[str]
 
@@ -89,16 +88,16 @@ def _forms() -> _Forms:
         )
         for name, nouns in data["kinds"].items()
     )
+    who = re.compile(
+        rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
+    )
     return _Forms(
         tuple(map(re.compile, data["mention"]["asked"])),
         re.compile(rf"{data['mention']['article']}(?:\s+|(?<='))"),
-        kinds,
+        (("people", who), *kinds),
         tuple(map(re.compile, data["items"]["asked"])),
         tuple(map(re.compile, data["items"]["single"])),
         tuple(map(re.compile, data["items"]["opening"])),
-        re.compile(
-            rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
-        ),
         re.compile(data["items"]["never"]),
         frozenset(data["items"]["who"]),
     )
@@ -116,7 +115,7 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
             yield _mention(topic)
             return
     values = list[ListQuestion]()
-    for what, form in (("people", forms.people), *forms.kinds):
+    for what, form in forms.kinds:
         if (found := form.fullmatch(folded)) is not None and _is_asked(folded):
             place = line[slice(*found.span("place"))].strip(_EDGES) if found["place"] else ""
             values.append(ListQuestion(what, "", (("", place),)))
