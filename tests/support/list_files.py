@@ -12,7 +12,7 @@ from typing import Any
 import docx
 import openpyxl
 from reportlab.lib.styles import getSampleStyleSheet
-from reportlab.platypus import Paragraph, SimpleDocTemplate
+from reportlab.platypus import Flowable, Paragraph, SimpleDocTemplate
 
 from docmind.records.documents import Upload
 
@@ -75,7 +75,7 @@ def _docx_table(heading: str, rows: list[list[str]]) -> bytes:
 
 def _pdf(parts: Parts) -> bytes:
     styles = getSampleStyleSheet()
-    drawn = [
+    drawn: list[Flowable] = [
         Paragraph(text, styles["Heading2"])
         if kind == "h"
         else Paragraph(text, styles["BodyText"], bulletText="•" if kind == "li" else None)

@@ -5,7 +5,7 @@ from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, re
 from .item_lists import Fit, ItemList, ListReader, fit, opening_of, words_of_list
 from .kind_values import values_of
 from .kinds import language_of_question
-from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of
+from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of, without_genre
 from .looks import with_looks
 from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
@@ -63,5 +63,6 @@ __all__ = [
     "sentences_of",
     "values_of",
     "with_looks",
+    "without_genre",
     "words_of_list",
 ]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal, NamedTuple
 
 from docmind.answers.list_questions import ListQuestion, table, word_list
 from docmind.answers.mentions import is_form
+from docmind.answers.sentences import units
 from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
 from docmind.embedding import STOP_WORDS, fold
@@ -29,8 +30,11 @@ _ENDS = (".", "!", "?", ";")
 _SHORT = 80  # characters of a line of a list without marks, and of a heading
 _OPENING, _OPENING_CHARS = 2, 300  # lines that may name a document
 _FEW = 8  # words of a heading
+_SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
+_LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
+_PROSE = 0.6  # less than what a list scores
 _TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
 Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline"]
 
@@ -84,9 +88,11 @@ class _Line(NamedTuple):
 
 def words_of_list(text: str) -> list[str]:
     """Return the folded words of a question for a list, without function words."""
-    return [
+    found = _WORD.findall(lowered_alike(text))
+    last = found[-1:] if len(found) > 1 and len(found[-1]) == 1 and found[-1].isalpha() else []  # `rated A`
+    return last + [
         word
-        for word in _WORD.findall(lowered_alike(text))
+        for word in found[: len(found) - len(last)]
         if word not in word_list("items", "function") and word not in STOP_WORDS
     ]
 
@@ -109,6 +115,7 @@ class ListReader:
         self._page = set[str]()
         self._mark = self._last = ""
         self._tables: dict[int, ItemList] = {}
+        self._headers = False
 
     def read(self, page_no: int, text: str, structure: Sequence[PageBlock]) -> Iterator[ItemList]:
         """Yield the lists that end on a page; `close` yields those that are open."""
@@ -121,6 +128,8 @@ class ListReader:
                 self._row(page_no, text, line)
             elif line.kind in ("item", "label", "short"):
                 yield from self._listed(page_no, text, line)
+            elif line.kind == "prose" and self._is_title(self._lead or self._heading):
+                yield from self._prose(page_no, text, line)
             else:
                 yield from self._end()
                 self._announced(text[line.start : line.end].strip(), line)
@@ -128,8 +137,19 @@ class ListReader:
     def close(self) -> Iterator[ItemList]:
         """Yield the lists that are open at the end of the document."""
         yield from self._end()
-        yield from self._tables.values()
+        for held in self._tables.values():
+            yield self._headed(held)
         self._tables = {}
+
+    def _headed(self, held: ItemList) -> ItemList:
+        """Return a table whose first row is its header where a cell there has nothing but a word of the question."""
+        first = held.items[0] if held.items else None
+        if self._headers or first is None or len(held.items) < 3 or len(first.cells) < 2:
+            return held
+        if any(len(cell) == 1 and any(is_form(word, cell[0]) for word in self._asked) for cell in first.cells):
+            near = (*held.near, " ".join(first.words))
+            return replace(held, near=near, items=held.items[1:])
+        return held
 
     def _end(self) -> Iterator[ItemList]:
         current, self._current = self._current, None
@@ -161,7 +181,7 @@ class ListReader:
             is_below = self._current is None and (self._lead.endswith(":") or self._is_title(self._lead))
             if self._is_title(said) or not (is_listed or is_below):
                 yield from self._end()
-                self._lead = said
+                self._lead = self._heading = said
                 return
         mark = _mark_of(said) if line.kind == "item" else ""
         if self._current is None or self._current.kind != line.kind or mark != self._mark:
@@ -179,6 +199,16 @@ class ListReader:
         """Return whether one numbered line alone is a heading: `2. Duties`."""
         is_alone = len(current.items) == 1 and self._mark == "number"
         return is_alone and len(self._last.split()) <= _FEW and not self._last.endswith(_ENDS)
+
+    def _prose(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
+        """Take the sentences below a heading that is asked for, until the next heading or list."""
+        if self._current is None or self._current.kind != "prose":
+            yield from self._end()
+            self._current, self._mark = self._new(line), ""
+        self._current.items += [
+            _item(page_no, text, line.start + a, line.start + b) for a, b in units(text[line.start : line.end])
+        ]
+        self._current.around |= self._page
 
     def _is_title(self, said: str) -> bool:
         """Return whether the question has all words of a line."""
@@ -208,6 +238,7 @@ class ListReader:
         assert block is not None
         assert block.table is not None
         about = block.table
+        self._headers = self._headers or any(about.header)
         cells = tuple(tuple(_WORD.findall(lowered_alike(text[a:b]))) for a, b in block.cells)
         if next(iter(cells), ())[:1] and cells[0][0] in _TOTALS and not set(self._asked) & _TOTALS:
             return
@@ -282,9 +313,16 @@ def _lines(text: str, structure: Sequence[PageBlock]) -> Iterator[_Line]:
             yield _Line("head", block.start, block.end, block)
         elif block.kind == "item":
             yield _Line("item", block.start, block.end, block)
+        elif _has_own_lines(said):
+            yield from _bare(text, block.start, block.end)
         else:
             yield _Line(_kind(said), block.start, block.end, block)
     yield from _bare(text, at, len(text))
+
+
+def _has_own_lines(said: str) -> bool:
+    """Return whether the lines of a block are not those of a paragraph that was set: one ends early."""
+    return any(len(line.strip()) < _SET for line in said.split("\n")[:-1])
 
 
 def _bare(text: str, start: int, end: int) -> Iterator[_Line]:
@@ -349,11 +387,21 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
         elif word not in word_list("items", "light"):
             return None
     is_of_people = is_whole_cell and ((question.is_who and held.has_people) or question.is_explicit)
-    if not kept or not (is_named or is_near_it or is_of_people):
+    is_whole = held.kind == "row" or not _LISTS.isdisjoint(asked)
+    if not kept or not (is_named or (is_near_it and (is_whole or state is not None)) or is_of_people):
         return None
+    is_many = question.is_explicit or question.is_plural
+    if len(held.items) == 1 and not used and not is_many:
+        return None  # one thing that is asked for is quoted
+    if held.kind == "inline" and not (is_many or question.is_who):
+        return None
+    if held.kind == "prose" and not is_many:
+        return None
+    if held.kind == "prose":
+        return None if used or question.is_single or not is_named else Fit(score - _PROSE, kept, is_named)
     if not is_named and held.kind != "row" and state is None and used:
         return None
-    if question.is_single and (filters or not is_named or held.kind == "row" or len(kept) < 2):
+    if question.is_single and (used or not is_named or held.kind == "row" or len(kept) < 2):
         return None
     return Fit(score + (state is not None) + 0.1 * used, kept, is_named or is_of_people or state is not None)
 

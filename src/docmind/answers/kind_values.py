@@ -39,7 +39,7 @@ _PERCENT = re.compile(
 _MONTH = "|".join(sorted((name for name in MONTHS if len(name) > 2), key=len, reverse=True))
 _MONTH_YEAR = re.compile(rf"\b(?:{_MONTH})\.?(?:\s(?:de|del))?\s(?:19|20)\d\d\b")
 _PHONE = re.compile(
-    r"(?<![\w./-])(?:\+\d{1,3}[ .\u00a0/-]?)?(?:\(\d{1,5}\)[ .\u00a0/-]?)?\d{2,5}(?:[ .\u00a0/-]\d{2,8}){0,5}(?![\w])"
+    r"(?<![\w./-])(?:\+\d{1,3}[\s./-]?)?(?:\(\d{1,5}\)[\s./-]?)?\d{2,5}(?:[ \u00a0\n./-]\d{2,8}){0,5}(?![\w])"
 )
 _CALLS = re.compile(
     r"\b(?:tel(?:ephone|efone|efono|efon|éfono)?|phone|call|fax|mobile|cell|telem[oó]vel|m[oó]vil|handy|mobil|ligu?e|ligar|"
@@ -60,7 +60,9 @@ _STREET = re.compile(
     r"|(?<!\w)\d{1,4},?\s(?:bis\s)?(?:rue|avenue|boulevard|place|chemin|impasse|quai)\s(?:[^\W\d_][\w'’.-]*\s?){1,5}"
     r"|(?<!\w)[A-ZÄÖÜ][\w-]*(?:straße|strasse|str\.|weg|allee|platz|gasse|ring)\s\d{1,4}[a-z]?(?!\w)"
 )
-_LABEL = re.compile(r"^[\s•*\-–—☐☒☑✓▪●]*(?:\d{1,3}[.)]\s*)?([^\n:]{2,40}):\s+", re.MULTILINE)
+_VALUE = re.compile(r"(?:[^.;\n]|\.(?!\s)|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|Sr))\.|(?<=\bMrs|\bSra)\.)+")
+_LABEL = re.compile(r"(?:^|(?<=[.;]\s))[\s•*\-–—☐☒☑✓▪●]*(?:\d{1,3}[.)]\s*)?([^\n:.;]{2,40}):\s+", re.MULTILINE)
+_ABBREVIATED = 3  # letters of an abbreviation, at most
 _BULLET = re.compile(r"^\s*(?:[•*\-–—☐☒☑✓▪●‣◦]|\d{1,3}[.)])\s+")
 _ORDINAL = re.compile(
     r"\d+(?:ST|ND|RD|TH|H|X|AM|PM|KG|ML|CM|MM|KM|G|L|M|W|V|KW|MB|GB|TB|PX|K)|[A-Z]\d|\d[A-Z]|Q[1-4]|[A-Z]{1,2}\d{1,2}"
@@ -184,9 +186,13 @@ def _lines_of(kind: str, text: str, structure: Sequence[PageBlock]) -> Iterator[
     heading = ""
     for match in re.finditer(r"[^\n]*\S[^\n]*", text):
         line = match.group()
-        if (label := _LABEL.match(line)) is not None and _says(label[1], kind):
-            yield match.start() + label.end(), match.end()
-        elif _BULLET.match(line):
+        labels = [label for label in _LABEL.finditer(line) if _says(label[1], kind)]
+        for label in labels:
+            value = _VALUE.match(line, label.end())
+            yield match.start() + label.end(), match.start() + (value.end() if value is not None else len(line))
+        if labels:
+            continue
+        if _BULLET.match(line):
             if heading and _says(heading, kind):
                 yield match.span()
         else:
@@ -224,10 +230,9 @@ def _people(text: str, language: str, structure: Sequence[PageBlock]) -> Iterato
             if not _overlaps(one, organisations):
                 yield from _person(text, one)
     for run in _RUN.finditer(text):
-        if _overlaps(run.span(), organisations):
-            continue
         for part in _parts(text, *run.span()):
-            if (person := _known_person(text, part, language)) is not None:
+            person = _known_person(text, part, language)
+            if person is not None and not _overlaps(person, organisations):
                 yield from _person(text, person)
 
 
@@ -352,8 +357,7 @@ def _verbs() -> frozenset[str]:
 
 def _organisations(text: str, _language: str, structure: Sequence[PageBlock]) -> Iterator[Found]:
     ends, heads, tails = _orgs()
-    for run in _RUN.finditer(text):
-        words = _words_at(text, *run.span())
+    for words in _sentences_of_runs(text):
         span = _organisation(text, words, ends, heads, tails)
         if span is not None:
             yield Found(*span, _plain(text[slice(*span)]).strip("."))
@@ -367,6 +371,21 @@ def _organisations(text: str, _language: str, structure: Sequence[PageBlock]) ->
         if name is not None and name.group()[:1].isupper() and len(name.group().split()) <= 7:
             kept = name.group().rstrip(" .")
             yield Found(begin, begin + len(kept), _plain(kept))
+
+
+def _sentences_of_runs(text: str) -> Iterator[list[tuple[int, int, str]]]:
+    """Yield the words of each run of capitals, split where a sentence or a paragraph ends."""
+    for run in _RUN.finditer(text):
+        held = list[tuple[int, int, str]]()
+        for word in _words_at(text, *run.span()):
+            gap = text[held[-1][1] : word[0]] if held else ""
+            is_end = bool(held) and text[held[-1][1] - 1] == "." and len(held[-1][2]) > _ABBREVIATED
+            if held and ("\n\n" in gap or is_end):
+                yield held
+                held = []
+            held.append(word)
+        if held:
+            yield held
 
 
 def _organisation(
@@ -391,7 +410,9 @@ def _organisation(
                 return words[begin][0], words[at][1]
     whole = text[words[0][0] : words[-1][1]] if words else ""
     folded = lowered_alike(whole)
-    if (head := re.search(rf"\b{heads.pattern}", folded, re.IGNORECASE)) is not None and len(words) >= 2:
+    if (head := re.search(rf"\b{heads.pattern}", folded, re.IGNORECASE)) is not None and (
+        len(words) >= 2 and all(word[2] in _BEFORE for word in words if word[1] <= words[0][0] + head.start())
+    ):
         return words[0][0] + head.start(), words[-1][1]
     if len(words) >= 2 and tails.fullmatch(words[-1][2]) and "\n" not in whole and _is_inside(text, words):
         begin = 1 if words[0][2] in _BEFORE and len(words) > 2 else 0

@@ -18,6 +18,10 @@ from docmind.records.listings import Listable
 
 LONGEST = 300  # characters of a question that is looked at
 _TABLE = Path(__file__).with_name("listing.toml")
+_LEADING = re.compile(  # `to which countries`
+    r"(?:to|in|on|at|for|from|by|with|of|em|a|para|de|por|con|en|com|an|auf|zu|bei|mit|fur|dans|pour|avec) "
+    r"(?=(?:which|what|que|quais|cuales|welche[nmr]?|quels|quelles)\b)"
+)
 _EDGES = " \t\n?!.,;:¿¡\"'“”„«»‘’"
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{1,200})[\"”“»]")
 _WITHIN = re.compile(
@@ -29,9 +33,9 @@ class ListQuestion(NamedTuple):
     """What is listed; the words of a mention or of a list; and the words for a document, which may be none.
 
     `places` are the ways to read where to look: each has the words before it and those of the document, "" for all.
-    `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_single` that one thing may
-    be. `context` are words behind the first preposition, which may only say where the list is. `is_quoted` is a mention
-    in quotation marks, which has no other form.
+    `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_plural` that several things
+    are, `is_single` that one thing may be. `context` are words behind the first preposition, which may only say where
+    the list is. `is_quoted` is a mention in quotation marks, which has no other form.
     """
 
     what: Listable
@@ -39,6 +43,7 @@ class ListQuestion(NamedTuple):
     places: tuple[tuple[str, str], ...]
     is_who: bool = False
     is_explicit: bool = False
+    is_plural: bool = False
     is_single: bool = False
     context: str = ""
     is_quoted: bool = False
@@ -50,7 +55,7 @@ class _Forms(NamedTuple):
     kinds: tuple[tuple[Listable, re.Pattern[str]], ...]
     items: tuple[re.Pattern[str], ...]
     single: tuple[re.Pattern[str], ...]
-    people: re.Pattern[str]
+    opening: tuple[re.Pattern[str], ...]
     never: re.Pattern[str]
     who: frozenset[str]
 
@@ -78,20 +83,21 @@ def _forms() -> _Forms:
             re.compile(
                 rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+)*{nouns}(?:\s+(?:{frame['copula']}|{frame['named']}))*"
                 rf"(?:\s+(?:{frame['everywhere']}|{frame['within']}\s+{frame['everywhere']}|{frame['within']}\s+"
-                rf"(?:{frame['article']}\s+)?(?P<place>.+)))?"
+                rf"(?:{frame['article']}\s+)?(?P<place>.+?)(?:\s+{frame['behind']})?))?"
             ),
         )
         for name, nouns in data["kinds"].items()
     )
+    who = re.compile(
+        rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
+    )
     return _Forms(
         tuple(map(re.compile, data["mention"]["asked"])),
         re.compile(rf"{data['mention']['article']}(?:\s+|(?<='))"),
-        kinds,
+        (("people", who), *kinds),
         tuple(map(re.compile, data["items"]["asked"])),
         tuple(map(re.compile, data["items"]["single"])),
-        re.compile(
-            rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
-        ),
+        tuple(map(re.compile, data["items"]["opening"])),
         re.compile(data["items"]["never"]),
         frozenset(data["items"]["who"]),
     )
@@ -109,7 +115,7 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
             yield _mention(topic)
             return
     values = list[ListQuestion]()
-    for what, form in (("people", forms.people), *forms.kinds):
+    for what, form in forms.kinds:
         if (found := form.fullmatch(folded)) is not None and _is_asked(folded):
             place = line[slice(*found.span("place"))].strip(_EDGES) if found["place"] else ""
             values.append(ListQuestion(what, "", (("", place),)))
@@ -124,8 +130,13 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
 def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     """Yield the question for the items of a list, where it reads as one."""
     line = re.sub(table()["states"]["to_do"], "open", folded)
+    line = _LEADING.sub("", line)
     if forms.never.search(line):
         return
+    for form in forms.opening:
+        if (found := form.fullmatch(line)) is not None:
+            yield ListQuestion("items", f"{found['topic']} hours", (("", ""),), is_single=True)
+            return
     for form in (*forms.single, *forms.items):
         if (found := form.fullmatch(line)) is not None and (topic := found["topic"].strip(_EDGES)):
             yield ListQuestion(
@@ -134,6 +145,7 @@ def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
                 (("", ""),),
                 is_who=line.split()[0] in forms.who,
                 is_explicit=re.match(table()["items"]["explicit"], line) is not None,
+                is_plural=re.match(table()["items"]["plural"], line) is not None,
                 is_single=form in forms.single,
                 context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
             )
@@ -186,6 +198,12 @@ def _without_article(text: str) -> str:
     found = _forms().article.match(lowered_alike(text))
     rest = text[found.end() :].strip() if found is not None else text
     return rest or text
+
+
+def without_genre(place: str) -> str:
+    """Return the words for a place without those for a table or file: `the projects table` is `the projects`."""
+    found = re.sub(table()["frame"]["genre"], " ", lowered_alike(place))
+    return " ".join(found.split())
 
 
 def is_everywhere(place: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,7 +16,8 @@ from docmind.embedding import fold
 _HYPHENS = "-\u2010\u00ad"
 _BREAK = re.compile(rf"(?<=\w)[{_HYPHENS}]\s*\n\s*(?=[^\W\d_])|\u00ad")
 _WORD = re.compile(r"[^\W_]+")
-_JOINED = re.compile(rf"[^\W_]+(?:(?:[{_HYPHENS}]\s*\n\s*|\u00ad)[^\W\d_]+)+")
+_JOINED = re.compile(rf"(?<![^\W_])[^\W_]+(?:(?:[{_HYPHENS}]\s*\n\s*|\u00ad)[^\W\d_]+)+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _SHORTEST = 4  # letters of a word that has other forms
 _STEM = 3  # letters that its forms share, at least
 _KEPT = 100  # characters between two words of a phrase, such as a line break with its indent
@@ -63,8 +65,8 @@ class Wanted:
 
     def mentions(self, text: str, language: str, structure: Sequence[PageBlock] = ()) -> list[Mention]:
         """Return the sentences, items and rows that have the words, in the order of the page, each once."""
-        bare = _BREAK.sub("", text) if any(hyphen in text for hyphen in _HYPHENS) else text
-        if self._root not in fold(bare.lower()) and self._root not in fold(text.lower()):
+        plain = _plain(text)
+        if self._root not in plain and (not _has_hyphen(text) or self._root not in _BREAK.sub("", plain)):
             return []
         spans = sorted(set(self._spans(text, language)))
         if not spans:
@@ -105,6 +107,16 @@ class Wanted:
         if self._is_exact or wanted[0] != word[0]:
             return False
         return is_form(wanted, word, "name" if self._are_names[at] and language != "de" else language)
+
+
+def _plain(text: str) -> str:
+    """Return lower case without accents; a page is looked at this way before its words are."""
+    lowered = text.lower()
+    return lowered if lowered.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", lowered))
+
+
+def _has_hyphen(text: str) -> bool:
+    return any(hyphen in text for hyphen in _HYPHENS)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -27,6 +27,7 @@ from docmind.answers import (
     opening_of,
     page_source,
     values_of,
+    without_genre,
     words_of_list,
 )
 from docmind.blocks import PageBlock
@@ -171,7 +172,12 @@ class Listings:
             return tuple(info.doc_id for info in documents if info.doc_id in talked_about)
         exact = [info.doc_id for info in documents if place.casefold() == info.document.casefold()]
         named = exact or [info.doc_id for info in documents if is_named(place, _label(info))]
-        return tuple(named or [info.doc_id for info in documents[:_OPENED] if is_named(place, self._opening(info))])
+        if named:
+            return tuple(named)
+        bare = without_genre(place)
+        if bare and bare != place:
+            named = [info.doc_id for info in documents if is_named(bare, _label(info))]
+        return tuple(named or [info.doc_id for info in documents[:_OPENED] if is_named(bare, self._opening(info))])
 
     def _opening(self, info: DocumentInfo) -> str:
         """Return what names a document, with the lines that it opens with."""
