@@ -10,7 +10,7 @@ from PIL import Image
 
 from docmind.records.documents import Box
 from docmind.records.search import Quad
-from docmind.rich_text.highlight import LINE, framed, marked, outlined, reduced, strip
+from docmind.rich_text.highlight import LINE, compared, framed, marked, outlined, reduced, strip
 
 PAGE = (200, 100)
 
@@ -163,3 +163,22 @@ def test_impossible_regions_draw_nothing_and_break_nothing(quad: Quad) -> None:
 
 def test_a_region_that_crosses_itself_is_drawn_as_it_is() -> None:
     assert along(opened(outlined(page(), ((20, 20), (180, 80), (180, 20), (20, 80)), PAGE)))
+
+
+def test_changes_are_told_by_colour_sign_and_frame() -> None:
+    page = io.BytesIO()
+    Image.new("RGB", (1_000, 400), (255, 255, 255)).save(page, "WEBP", lossless=True)
+    box = Box(400, 100, 200, 40)
+    drawn = {
+        (kind, is_shown): Image.open(
+            io.BytesIO(compared(page.getvalue(), [(kind, 7, is_shown, [box])], (1_000, 400)))
+        ).convert("RGB")
+        for kind in ("added", "removed", "changed", "moved")
+        for is_shown in (True, False)
+    }
+    inside = {one: picture.getpixel((500, 112)) for one, picture in drawn.items()}
+    assert len(set(inside.values())) == 8
+    assert all(red + green + blue < 3 * 245 for (red, green, blue) in inside.values())
+    for picture in drawn.values():
+        assert picture.getpixel((700, 120)) == (255, 255, 255)
+        assert sum(picture.getpixel((4, 104))) < 500  # the label, in the margin
