@@ -7,6 +7,7 @@ from .neutral_answers import neutral, neutral_draft
 from .passages import headed_passages, is_heading, nearest_heading
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
+from .versions import lead_of
 
 __all__ = [
     "NOT_FOUND",
@@ -31,6 +32,7 @@ __all__ = [
     "is_heading",
     "is_named",
     "is_this",
+    "lead_of",
     "nearest_heading",
     "neutral",
     "neutral_draft",
