@@ -79,7 +79,7 @@ def compared(image: bytes, marks: Sequence[tuple[str, int, bool, Sequence[Box]]]
             brush.polygon(polygon, fill=tint if is_shown else _paler(tint))
     picture = ImageChops.multiply(picture, ink)
     brush = ImageDraw.Draw(picture)
-    thick, font = max(2, picture.width // 400), ImageFont.load_default(picture.width // 70)
+    thick, font = max(2, picture.width // 400), ImageFont.load_default(picture.width // 42)
     labels: list[tuple[float, float, float, float]] = []
     for (kind, number, is_shown, _boxes), corners in zip(marks, scaled, strict=True):
         _tint, line, sign = _CHANGES[kind]
