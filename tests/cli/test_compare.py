@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +68,13 @@ def test_markdown_is_inert(shell: Shell) -> None:
 )
 def test_what_cannot_be_compared_is_refused(shell: Shell, words: tuple[str, ...], code: int, sentence: str) -> None:
     assert sentence in shell.run("compare", *words, code=code).stderr
+
+
+def test_adding_names_the_option_that_replaces_and_replacing_moves_to_the_bin(tmp_path: Path) -> None:
+    shell = stocked_shell(tmp_path, LIBRARY)
+    newer = shell.file("lease v3.txt", LEASE.format(rent=975, more="").encode())
+    assert "docmind add --replace" in shell.run("add", newer).stderr
+    told = shell.run("add", newer, "--replace").stdout
+    assert "lease v2.txt is in the bin. Undo: docmind bin restore" in told
+    listed = json.loads(shell.run("list", "--json").stdout)["documents"]
+    assert [info["document"] for info in listed] == ["lease v3.txt"]

@@ -184,3 +184,18 @@ def test_the_earlier_version_replaces_nothing(desk: DocMind) -> None:
     desk.add([lease(950)])
     assert desk.documents.replace(first.doc_id or "") == ()
     assert len(desk.documents.all()) == 2
+
+
+def test_a_query_over_tables_takes_the_newest_version_and_tells_the_earlier_one(desk: DocMind) -> None:
+    desk.add([Upload("prices.csv", PRICES.format(lamp=19, desk=210, chair=85).encode())])
+    (newer,) = desk.add([Upload("prices v2.csv", PRICES.format(lamp=24, desk=235, chair=90).encode())])
+    answer = desk.ask("What is the price of the lamp?")
+    assert (answer.sources[0].doc_id, answer.sources[0].quote) == (newer.doc_id, "Lamp | 24")
+    assert "An earlier version, prices.csv of" in (answer.answer or "")
+    assert [one.quote for one in answer.sources] == ["Lamp | 24", "Lamp | 19"]
+    total = desk.ask("What is the sum of all prices?")
+    assert total.sources[0].doc_id == newer.doc_id
+    assert "384" in (total.answer or "")
+    assert "349" in (total.answer or "")
+    same = desk.ask("What is the price of the stool?")
+    assert "earlier version" not in (same.answer or "")

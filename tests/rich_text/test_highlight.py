@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from docmind.records.documents import Box
 from docmind.records.search import Quad
-from docmind.rich_text.highlight import LINE, framed, marked, outlined, reduced, strip
+from docmind.rich_text.highlight import LINE, compared, framed, marked, outlined, reduced, strip
 
 PAGE = (200, 100)
 
@@ -163,3 +164,20 @@ def test_impossible_regions_draw_nothing_and_break_nothing(quad: Quad) -> None:
 
 def test_a_region_that_crosses_itself_is_drawn_as_it_is() -> None:
     assert along(opened(outlined(page(), ((20, 20), (180, 80), (180, 20), (20, 80)), PAGE)))
+
+
+def test_changes_are_told_by_colour_sign_and_frame() -> None:
+    page = io.BytesIO()
+    Image.new("RGB", (1_000, 400), (255, 255, 255)).save(page, "WEBP", lossless=True)
+    box = Box(400, 100, 200, 40)
+    drawn: dict[tuple[str, bool], np.ndarray] = {}
+    for kind in ("added", "removed", "changed", "moved"):
+        for is_shown in (True, False):
+            jpeg = compared(page.getvalue(), [(kind, 7, is_shown, [box])], (1_000, 400))
+            drawn[kind, is_shown] = np.asarray(Image.open(io.BytesIO(jpeg)).convert("RGB"), dtype=int)
+    inside = {tuple(picture[112, 500]) for picture in drawn.values()}
+    assert len(inside) == 8
+    assert all(sum(colour) < 3 * 245 for colour in inside)
+    for picture in drawn.values():
+        assert picture[120, 700].min() == 255
+        assert picture[104, 4].sum() < 500  # the label, in the margin

@@ -13,6 +13,7 @@ from .neutral_answers import neutral, neutral_draft
 from .passages import edges, headed_passages, is_heading, nearest_heading
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
+from .versions import lead_of
 
 __all__ = [
     "NOT_FOUND",
@@ -48,6 +49,7 @@ __all__ = [
     "is_named",
     "is_this",
     "language_of_question",
+    "lead_of",
     "list_questions",
     "mention_of",
     "nearest_heading",

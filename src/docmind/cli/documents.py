@@ -346,18 +346,18 @@ def add(
 
 def _replace_earlier(desk: DocMind | Client, results: Sequence[AddResult], *, is_quiet: bool) -> None:
     """Move the earlier versions of files that are in the library to the bin."""
-    for result in results:
-        if result.doc_id and result.status in ("added", "already"):
-            for info in desk.documents.replace(result.doc_id):
-                told = _("{name} is in the bin. Undo: docmind bin restore {id}")
-                if not is_quiet:
-                    click.echo(told.format(name=inert(info.document), id=info.doc_id[:12]))
+    versions = {info.doc_id for info in desk.documents.all() if info.series}
+    for doc_id in [one.doc_id for one in results if one.doc_id in versions]:
+        for info in desk.documents.replace(doc_id):
+            told = _("{name} is in the bin. Undo: docmind bin restore {id}")
+            if not is_quiet:
+                click.echo(told.format(name=inert(info.document), id=info.doc_id[:12]))
 
 
 def _offer_replacing(desk: DocMind | Client, results: Sequence[AddResult]) -> None:
     """Name the option that replaces, where a file is a new version."""
-    added = [result.doc_id for result in results if result.doc_id and result.status == "added"]
-    if any(desk.documents.earlier_versions(doc_id) for doc_id in added):
+    told = [one.doc_id for one in results if one.doc_id and one.status == "added" and one.message]
+    if any(desk.documents.earlier_versions(doc_id) for doc_id in told):
         click.echo(_("To keep only the new version: docmind add --replace with the same file."), err=True)
 
 

@@ -319,6 +319,10 @@ class Catalog:
         """Return all documents outside the bin, the newest first."""
         return self._documents("WHERE d.deleted_at_ms IS NULL ORDER BY d.added_at_ms DESC, d.document", ())
 
+    def in_series(self, series: str) -> list[DocumentInfo]:
+        """Return the versions of a document outside the bin, the last added first."""
+        return self._documents("WHERE d.series = ? AND d.deleted_at_ms IS NULL ORDER BY d.added_at_ms DESC", (series,))
+
     def binned(self) -> list[DocumentInfo]:
         """Return the documents in the bin, the last deleted first."""
         return self._documents("WHERE d.deleted_at_ms IS NOT NULL ORDER BY d.deleted_at_ms DESC, d.document", ())

@@ -108,7 +108,7 @@ class ComparedText:
 
     def _text(self, first: int, last: int) -> str:
         parts = (self._pages[page].text[start:end] for page, start, end in self._spans(first, last))
-        return " ".join(_BROKEN.sub("", " ".join(parts)).split())
+        return " ".join(_BROKEN.sub("", "\n".join(parts)).split())
 
     def _spans(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
         """Yield the place in `_pages` and the span of the text of tokens, for each of their stretches."""

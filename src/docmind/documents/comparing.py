@@ -29,6 +29,7 @@ _MOVED_ALIKE = 0.7  # the same for units in different places
 _SHORT, _ALIKE_IF_SHORT = 8, 0.4  # the same for units of at most so many tokens
 _SAME_NAME = 0.2  # added for rows whose first tokens are equal
 _LEAST_MOVED = 4  # tokens that are moved, where they are no whole unit
+_LEAST_TITLE = 2  # tokens of a title that one text has within its first sentence
 _LEAST_KEPT = 0.3  # share of tokens in common, below which a unit is changed as a whole
 _PAIRS = 40_000  # of units in a gap that are all compared; in a larger one those that share a rare token
 _RARE = 20  # units of a gap that have a rare token
@@ -286,12 +287,20 @@ def _without_equal(before: ComparedText, after: ComparedText, edits: list[_Edit]
     for one in list(added):
         key = _keys(after, one.j1, one.j2)
         for same in removed:
+            its = _keys(before, same.i1, same.i2)
             is_here = any(first <= same.i1 < last and first <= one.i1 <= last for first, last in spans)
             away = _Edit("moved", same.i1, same.i2, one.j1, one.j2)
-            if _keys(before, same.i1, same.i2) == key and (is_here or any(_is_beside(away, each) for each in rest)):
+            if its == key and (is_here or any(_is_beside(away, each) for each in rest)):
                 rest += [] if is_here else [away]
                 removed.remove(same)
                 added.remove(one)
+                break
+            size = min(len(key), len(its))
+            if is_here and size >= _LEAST_TITLE and key != its and (key[:size] == its[:size]):
+                removed.remove(same)
+                added.remove(one)
+                removed += _cut(same, (same.i1, same.i2), (same.i1, same.i1 + size))
+                added += _cut(one, (one.j1, one.j2), (one.j1, one.j1 + size))
                 break
     return _joined_moves([*rest, *removed, *added])
 

@@ -76,7 +76,7 @@ def earlier_versions(catalog: Catalog, doc_id: str) -> list[DocumentInfo]:
     series = catalog.document(doc_id).series
     if not series:
         return []
-    there = {info.doc_id: info for info in catalog.documents() if info.series == series}
+    there = {info.doc_id: info for info in catalog.in_series(series)}
     versions = catalog.versions(list(there))
     older = [one for one in versions.values() if versions[doc_id].is_after(one)]
     older.sort(key=lambda one: (one.dated, one.added_at_ms), reverse=True)

@@ -15,6 +15,7 @@ INK = (255, 222, 77)
 RIM = (205, 201, 192)
 LINE = (13, 122, 122)
 _SHADE = (224, 228, 229)  # what lies outside of an outline is darkened by this factor
+_COMPARED = 1_000  # pixels: the least width of a page on which changes are marked
 _FINE = 2  # an outline is drawn this many times larger, which smooths slanted lines
 _FAR = 1e6  # pixels: no photograph extends this far beyond its page
 _QUALITY = 88  # of a JPEG
@@ -23,7 +24,7 @@ _SLIM = 1.5  # pixels: a clipped outline thinner than this is not visible
 _Point = tuple[float, float]
 _CHANGES = {
     "added": ((190, 235, 190), (24, 110, 48), "+"),
-    "removed": ((250, 200, 200), (170, 28, 36), "−"),
+    "removed": ((250, 200, 200), (170, 28, 36), "-"),
     "changed": ((255, 226, 160), (140, 84, 0), "~"),
     "moved": ((200, 220, 250), (28, 78, 160), ">"),
 }
@@ -62,32 +63,30 @@ def outlined(image: bytes, quad: Quad, page_size: tuple[int, int], *, width: int
 def compared(image: bytes, marks: Sequence[tuple[str, int, bool, Sequence[Box]]], page_size: tuple[int, int]) -> bytes:
     """Return the page as JPEG with changes marked: (kind, number, whether it stands out, boxes) of each.
 
-    A kind has a colour, and a sign that stands with the number before its first box: + added, − removed, ~ changed,
-    > moved. What stands out is framed; the others are underlined. Boxes are in pixels of an image of `page_size`.
+    A kind has a colour, and a sign that stands with the number in the margin: + added, - removed, ~ changed, > moved.
+    What stands out is framed; the others are underlined. Boxes are in pixels of an image of `page_size`.
     """
     picture = _picture(image)
+    if picture.width < _COMPARED:  # labels need room
+        high = round(picture.height * _COMPARED / picture.width)
+        picture = picture.resize((_COMPARED, high), Image.Resampling.BICUBIC)
     ink = Image.new("RGB", picture.size, (255, 255, 255))
     brush = ImageDraw.Draw(ink)
-    lines = [
-        (*_CHANGES[kind], number, is_shown, _scaled(boxes, page_size, picture))
-        for kind, number, is_shown, boxes in marks
-    ]
-    for tint, _line, _sign, _number, is_shown, corners in lines:
+    scaled = [_scaled(boxes, page_size, picture) for _kind, _number, _is_shown, boxes in marks]
+    for (kind, _number, is_shown, _boxes), corners in zip(marks, scaled, strict=True):
+        tint = _CHANGES[kind][0]
         for polygon in corners:
             brush.polygon(polygon, fill=tint if is_shown else _paler(tint))
     picture = ImageChops.multiply(picture, ink)
     brush = ImageDraw.Draw(picture)
-    thick = max(2, picture.width // 400)
-    font = ImageFont.load_default(max(11, picture.width // 75))
-    for _tint, line, sign, number, is_shown, corners in lines:
+    thick, font = max(2, picture.width // 400), ImageFont.load_default(picture.width // 42)
+    labels: list[tuple[float, float, float, float]] = []
+    for (kind, number, is_shown, _boxes), corners in zip(marks, scaled, strict=True):
+        _tint, line, sign = _CHANGES[kind]
         for one in corners:
-            brush.line(
-                [*one, one[0]] if is_shown else [one[3], one[2]],
-                fill=line,
-                width=thick if is_shown else max(1, thick // 2),
-            )
+            brush.line([*one, one[0]] if is_shown else [one[3], one[2]], fill=line, width=thick)
         if corners:
-            _tag(brush, f"{sign}{number}", corners[0][0], font, line)
+            labels.append(_label(brush, f"{sign}{number}", corners[0][0][1], font, line, labels))
     return _jpeg(picture)
 
 
@@ -96,19 +95,24 @@ def _paler(tint: tuple[int, int, int]) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _tag(
+def _label(
     brush: ImageDraw.ImageDraw,
     text: str,
-    at: _Point,
+    y: float,
     font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
     colour: tuple[int, int, int],
-) -> None:
-    """Write a label before a point, or after it at the left edge."""
+    others: Sequence[tuple[float, float, float, float]],
+) -> tuple[float, float, float, float]:
+    """Write a label at the left edge of a line, after those that stand there, and return its rectangle."""
     left, top, right, bottom = brush.textbbox((0, 0), text, font=font)
     wide, high = right - left + 6, bottom - top + 6
-    x, y = max(0.0, at[0] - wide - 2), max(0.0, at[1])
+    x = 2.0
+    for first, above, last, below in others:
+        if above < y + high and y < below and first < x + wide and x < last:
+            x = last + 2
     brush.rectangle((x, y, x + wide, y + high), fill=colour)
     brush.text((x + 3 - left, y + 3 - top), text, fill=(255, 255, 255), font=font)
+    return x, y, x + wide, y + high
 
 
 def reduced(image: bytes, side: int) -> tuple[bytes, tuple[int, int]]:

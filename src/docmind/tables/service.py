@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 
-from docmind.documents import Catalog
+from docmind.documents import Catalog, Version
 from docmind.embedding import fold
 from docmind.errors import DamagedError
 from docmind.records.documents import DocumentInfo
@@ -17,7 +19,7 @@ from docmind.tables.example_questions import questions_of
 from docmind.tables.loading import Table, Tables, Unread
 from docmind.tables.naming import Names, names_of
 from docmind.tables.query import Result, SlowQueryError, run
-from docmind.tables.telling import TableAnswer, told
+from docmind.tables.telling import Earlier, TableAnswer, told
 from docmind.tables.understanding import Understood, understand
 
 DOCUMENTS = 400  # whose tables one question is compared with
@@ -29,8 +31,8 @@ _SAME = 0.5  # of the rows of a table that an older version of it has
 class _Group:
     """Tables of one header, which may be read as one."""
 
-    def __init__(self, tables: Sequence[Unread]) -> None:
-        self._tables = tables
+    def __init__(self, tables: Sequence[Unread], versions: Mapping[str, Version]) -> None:
+        self._tables, self._versions = tables, versions
 
     def may_hold(self, asked: Asked, missing: int) -> bool:
         """Return whether all words that the question is about, but so many, may stand in these tables."""
@@ -42,13 +44,13 @@ class _Group:
         return True
 
     @cached_property
-    def names(self) -> list[tuple[Names, list[str]]]:
-        """What words may stand for in tables of one shape, and the names of older versions that were left out."""
+    def names(self) -> list[tuple[Names, list[Table]]]:
+        """What words may stand for in tables of one shape, and the older versions of them that were left out."""
         by_type: dict[tuple[str, ...], list[Table]] = {}
         for one in self._tables:
             if (table := one.read) is not None:
                 by_type.setdefault(tuple(column.type for column in table.columns), []).append(table)
-        shapes = map(without_older, by_type.values())
+        shapes = (without_older(tables, self._versions) for tables in by_type.values())
         return [(names_of(newest), older) for newest, older in shapes]
 
 
@@ -90,7 +92,7 @@ class TableAnswers:
 
     def _answer(self, asked: Asked, filters: Filters) -> TableAnswer | None:
         groups, is_whole = self._groups_of(filters)
-        found: list[tuple[Understood, list[str]]] = []
+        found: list[tuple[Understood, list[Table]]] = []
         may_lack = 1 if asked.has("sum") or asked.has("mean") else 0
         for group in groups:
             if not group.may_hold(asked, may_lack):
@@ -107,17 +109,18 @@ class TableAnswers:
         return None
 
     def _best(
-        self, asked: Asked, found: Sequence[tuple[Understood, list[str]]], *, is_whole: bool
+        self, asked: Asked, found: Sequence[tuple[Understood, list[Table]]], *, is_whole: bool
     ) -> TableAnswer | None:
         """Return the answer of the reading that accounts for the question best; a rival as good makes it unsure."""
         ranked = sorted(found, key=lambda one: (-one[0].score, not one[0].is_sure))
-        answers: list[tuple[Understood, list[str], Result, TableAnswer]] = []
+        answers: list[tuple[Understood, list[Table], Result, TableAnswer]] = []
         for understood, older in ranked:
             if answers and understood.score < answers[0][0].score:
                 break
             try:
                 result = run(understood.query, understood.tables)
-                one = told(understood, result, asked.language, self._catalog, older=older)
+                earlier = self._earlier(understood, older)
+                one = told(understood, result, asked.language, self._catalog, older=older, earlier=earlier)
             except (SlowQueryError, DamagedError):
                 return None
             if one is not None:
@@ -136,6 +139,20 @@ class TableAnswers:
             understood, result, asked.language, self._catalog, others=rivals[:1], older=older, is_whole=is_whole
         )
 
+    def _earlier(self, understood: Understood, older: Sequence[Table]) -> Earlier | None:
+        """Return what the latest of the older versions says to the same query; None without a version that is known."""
+        versions = self._catalog.versions({table.doc_id for table in (*older, *understood.tables)}) if older else {}
+        series = {versions[one.doc_id].series for one in understood.tables if one.doc_id in versions}
+        known = [table for table in older if table.doc_id in versions and versions[table.doc_id].series in series]
+        if not known:
+            return None
+        latest = known[0]
+        for table in known[1:]:
+            if versions[table.doc_id].is_after(versions[latest.doc_id]):
+                latest = table
+        same = replace(understood, tables=tuple(table for table in known if table.doc_id == latest.doc_id))
+        return Earlier(versions[latest.doc_id], same, run(same.query, same.tables))
+
     def _groups_of(self, filters: Filters) -> tuple[list[_Group], bool]:
         """Return the tables that are asked by their headers, and whether none was left out; kept for one state."""
         key = filters, self._catalog.epoch()
@@ -147,7 +164,8 @@ class TableAnswers:
         by_header: dict[tuple[str, ...], list[Unread]] = {}
         for table in tables:
             by_header.setdefault(tuple(fold(name.lower()) for name in table.about.header), []).append(table)
-        groups = [_Group(one) for one in by_header.values()]
+        versions = self._catalog.versions({table.doc_id for table in tables}) if tables else {}
+        groups = [_Group(one, versions) for one in by_header.values()]
         with self._lock:
             if is_whole:  # else the next question reads further documents
                 self._groups = key, groups
@@ -169,22 +187,30 @@ class TableAnswers:
         return found, is_whole
 
 
-def without_older(group: Sequence[Table]) -> tuple[list[Table], list[str]]:
-    """Return tables of one shape without those that are older versions of others, and the names of what was left out.
+def without_older(
+    group: Sequence[Table], versions: Mapping[str, Version] = MappingProxyType({})
+) -> tuple[list[Table], list[Table]]:
+    """Return tables of one shape without those that are older versions of others, and what was left out.
 
-    The newest come first. A table is an older version of one in another document that has most of its rows.
+    The newest come first. A table is an older version of one in a newer version of its document, or of one in another
+    document that has most of its rows.
     """
     kept: list[Table] = []
-    older: list[str] = []
+    older: list[Table] = []
     held: list[set[tuple[str, ...]]] = []
+    there = [versions[doc_id] for doc_id in {table.doc_id for table in group} if doc_id in versions]
     for table in group:
+        own = versions.get(table.doc_id)
+        if own is not None and any(one.series == own.series and one.is_after(own) for one in there):
+            older.append(table)
+            continue
         rows = {row.shown for row in table.rows}
         same = [
             n for n, other in enumerate(held)
             if kept[n].doc_id != table.doc_id and len(rows & other) > _SAME * min(len(rows), len(other))
         ]  # fmt: skip
         if same and rows:
-            older.append(table.document)
+            older.append(table)
             continue
         kept.append(table)
         held.append(rows)

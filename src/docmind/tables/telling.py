@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from docmind.answers import Verified, page_source
-from docmind.documents import Catalog, Words
+from docmind.answers import Verified, lead_of, page_source
+from docmind.documents import Catalog, Version, Words
 from docmind.records.answers import Computed, Outcome, Sentence, Source
 from docmind.tables.loading import Row, Table
 from docmind.tables.phrases import SAID
@@ -32,6 +32,15 @@ class TableAnswer:
     checked: Verified
     outcome: Outcome
     computed: Computed
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier version of the document of a table, and what the same query found in it."""
+
+    version: Version
+    understood: Understood
+    result: Result
 
 
 class Telling:
@@ -134,6 +143,10 @@ class Telling:
         if self.result.value not in (0.0, float(len(self.result.kept))) or len(shown) > 1:
             return self._condition(one)
         return said_of(self.said, shown[0], name)
+
+    def value(self) -> str:
+        """Return the answer without the names of its tables."""
+        return self.text().replace(self._place(), "")
 
     def notes(self, others: Sequence[str], older: Sequence[str], *, is_whole: bool) -> list[str]:
         """Return what limits the answer, a sentence each."""
@@ -273,12 +286,14 @@ def told(
     catalog: Catalog,
     *,
     others: Sequence[str] = (),
-    older: Sequence[str] = (),
+    older: Sequence[Table] = (),
+    earlier: Earlier | None = None,
     is_whole: bool = True,
 ) -> TableAnswer | None:
     """Return the answer to a query; None where no row holds it, or the pages of its rows are gone.
 
-    `others` and `older` are names of tables that may answer too and that were left out. Where it `is_whole`, all tables
+    `others` are names of tables that may answer too, `older` older versions that were left out, and `earlier` what the
+    latest of them says to the same query. Where it `is_whole`, all tables
     that may hold such rows were read.
     """
     telling = Telling(understood, result, language)
@@ -293,7 +308,17 @@ def told(
     numbers = tuple(source.n for source in sources)
     sentences = [Sentence(text, len(lead), len(lead) + len(text), numbers, supported=True)]
     answer = lead + text + "".join(f" [{n}]" for n in numbers)
-    for note in telling.notes(others, older, is_whole=is_whole):
+    said_before = _said_before(telling, earlier, language, catalog)
+    if said_before is not None:
+        before, cited = said_before
+        cited = tuple(replace(source, n=source.n + len(sources)) for source in cited)
+        answer += " "
+        own = tuple(source.n for source in cited)
+        sentences.append(Sentence(before, len(answer), len(answer) + len(before), own, supported=True))
+        answer += before + "".join(f" [{n}]" for n in own)
+        sources += cited
+    left_out = [table.document for table in older] if said_before is None else []
+    for note in telling.notes(others, left_out, is_whole=is_whole):
         answer += " "
         sentences.append(Sentence(note, len(answer), len(answer) + len(note), is_claim=False))
         answer += note
@@ -309,6 +334,20 @@ def _is_clear(telling: Telling) -> bool:
     if query.task == "check":
         return result.value in (0.0, float(len(result.kept)))
     return query.task not in ("share", "difference") or (result.value is not None and not result.lacking)
+
+
+def _said_before(
+    telling: Telling, earlier: Earlier | None, language: str, catalog: Catalog
+) -> tuple[str, tuple[Source, ...]] | None:
+    """Return what an earlier version says in the place of an answer, with its sources; None where it says the same."""
+    if earlier is None:
+        return None
+    before = Telling(earlier.understood, earlier.result, language)
+    rows = earlier.result.best if before.query.task != "count" or before.query.best else earlier.result.kept
+    if not rows or before.value() == telling.value():
+        return None
+    sources = _sources(before, rows, catalog)
+    return (f"{lead_of(earlier.version)} {before.text()}", sources) if sources else None
 
 
 def _computed(telling: Telling, rows: Sequence[int]) -> Computed:

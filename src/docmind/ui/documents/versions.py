@@ -28,8 +28,9 @@ def draw_offer(docmind: DocMind) -> None:
     errors.show_of(_TROUBLE)
     since = (time.time() - _OFFERED_S) * 1_000
     decided: set[str] = st.session_state.setdefault(state.KEPT_VERSIONS, set())
-    read = [info for info in docmind.queue.uploads("done") if info.result == "added" and info.changed_at_ms > since]
-    asked = dict.fromkeys(info.doc_id for info in read if info.doc_id not in decided)
+    done = (info for info in docmind.queue.uploads("done") if info.result == "added" and info.changed_at_ms > since)
+    told = [info for info in done if info.message]  # what is a new version says so
+    asked = dict.fromkeys(info.doc_id for info in told if info.doc_id not in decided)
     offers = [(doc_id, older) for doc_id in asked if (older := _older(docmind, doc_id))]
     for doc_id, older in offers[:_OFFERED]:
         _draw_one(docmind, docmind.documents.get(doc_id), older[0])
