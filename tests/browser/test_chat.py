@@ -264,10 +264,10 @@ def test_what_a_model_writes_moves_no_quote(one: Tab, model: LLMServer, width: i
     menu(one, 0, "Answer again")
     row(one, 0).get_by_text("on this computer").wait_for()
     one.idle()
-    folded = one.page.locator(".st-key-turn-0-quotes").get_by_text("Quotes", exact=True)
+    folded = one.page.locator('[class*="st-key-turn-0-quotes"]').first
     take_both(one, f"supported-{width}")
-    folded.click()
-    link = one.page.locator(".st-key-turn-0-quotes").locator('a[href^="#read="]:visible').first
+    folded.get_by_text("Quotes", exact=True).click()
+    link = folded.locator('a[href^="#read="]:visible').first
     link.wait_for()
     take_both(one, f"quotes-{width}")
     link.click()
