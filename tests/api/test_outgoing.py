@@ -54,18 +54,22 @@ async def nowhere(*_: Any) -> None:
 
 
 def check(answer: dict[str, Any]) -> None:
-    assert_inert(answer["answer"])
     assert "\u202e" not in json.dumps(answer, ensure_ascii=False)
-    assert "Herons nest in tall trees." in answer["answer"]
-    for one in answer["sentences"]:
-        assert answer["answer"][one["start"] : one["end"]] == one["text"]
+    both = (answer, answer["other"])
+    assert [bool(one["model"]) for one in both].count(True) == 1
+    for part in both:
+        assert_inert(part["answer"])
+        assert "Herons nest in tall trees." in part["answer"]
+        for one in part["sentences"]:
+            assert part["answer"][one["start"] : one["end"]] == one["text"]
 
 
 def test_the_check_would_notice(docmind: DocMind) -> None:
     turn = docmind.conversations.ask(QUESTION)
     assert turn.answer is not None
+    assert turn.answer.other is not None
     with pytest.raises(AssertionError):
-        assert_inert(turn.answer.answer)
+        assert_inert(turn.answer.answer + turn.answer.other.answer)
 
 
 def test_rest_sends_neutral_markdown(docmind: DocMind) -> None:
@@ -82,11 +86,15 @@ def test_rest_sends_neutral_markdown(docmind: DocMind) -> None:
             check(turn["answer"])
             view = (await client.get(f"/threads/{thread}/transcript")).json()
             check(view["turns"][0]["answer"])
+            assert isinstance(docmind.models, OneModel)
+            docmind.models.model = FakeChatModel(SAID, delay_s=0.2)
             run = (await client.post("/runs", json={"question": QUESTION})).json()
             events = (await client.get(f"/runs/{run}/events")).text
             told = [json.loads(line.removeprefix("data: ")) for line in events.split("\n") if line.startswith("data")]
             for one in told:
                 assert_inert(one["text"])
+            standing = next(one for one in told if one["turn"] is not None)
+            assert (standing["text"], standing["turn"]["answer"]["model"]) == ("", ""), "the quotes come first"
             check(told[-1]["turn"]["answer"])
 
     run_async(session())
@@ -110,7 +118,8 @@ def test_every_record_with_an_answer_is_covered() -> None:
     def holding(declared: Any) -> Iterator[type]:
         """Yield the records from this type down that hold an answer or a draft."""
         if isinstance(declared, type) and hasattr(declared, "__dataclass_fields__"):
-            inner = [one for hint in get_type_hints(declared).values() for one in holding(hint)]
+            hints = [hint for hint in get_type_hints(declared).values() if declared not in get_args(hint)]
+            inner = [one for hint in hints for one in holding(hint)]
             if inner or declared in (Answer, RunProgress):
                 yield declared
                 yield from inner

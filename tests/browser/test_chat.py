@@ -242,13 +242,15 @@ def place_of(one: Tab) -> float:
 def test_what_a_model_writes_moves_no_quote(one: Tab, model: LLMServer, width: int) -> None:
     """It comes above the quotes; where no page says it, it is folded, and where one does, the quotes are."""
     one.page.set_viewport_size({"width": width, "height": 844 if width == 390 else 800})
-    model.queue(Behaviour(text=" ".join([FALSE_SENTENCE] * 6), first_s=2, delay_s=0.05), Behaviour(first_s=1))
+    model.queue(Behaviour(text=" ".join([FALSE_SENTENCE] * 6), first_s=3, delay_s=0.2), Behaviour(first_s=1))
     say(one, ASKED)
     one.page.get_by_text("is reading your pages…").wait_for()
+    one.page.wait_for_timeout(1_000)  # the question is at the top of the view
     before = place_of(one)
-    one.page.locator('[class*="-writing"]').get_by_text("lighthouse").first.wait_for()
-    take_both(one, f"writing-{width}")
+    one.page.locator('[class*="-writing"]').get_by_text("1987. The lighthouse").first.wait_for()
     assert abs(place_of(one) - before) <= 2, "while it is written"
+    take_both(one, f"writing-{width}")
+    before = place_of(one)
     one.page.get_by_text("The model's answer isn't in your documents.").wait_for()
     one.idle()
     one.page.wait_for_timeout(500)
@@ -262,10 +264,10 @@ def test_what_a_model_writes_moves_no_quote(one: Tab, model: LLMServer, width: i
     menu(one, 0, "Answer again")
     row(one, 0).get_by_text("on this computer").wait_for()
     one.idle()
-    folded = one.page.locator(".st-key-turn-0-quotes").get_by_text("Quotes", exact=True)
+    folded = one.page.locator('[class*="st-key-turn-0-quotes"]').first
     take_both(one, f"supported-{width}")
-    folded.click()
-    link = one.page.locator(".st-key-turn-0-quotes").locator('a[href^="#read="]:visible').first
+    folded.get_by_text("Quotes", exact=True).click()
+    link = folded.locator('a[href^="#read="]:visible').first
     link.wait_for()
     take_both(one, f"quotes-{width}")
     link.click()

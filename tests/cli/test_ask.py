@@ -452,10 +452,26 @@ def test_a_model_answers_and_what_no_page_says_is_marked(shell: Shell, server: L
     lies = [sentence for sentence in told["sentences"] if sentence["text"] == FALSE_SENTENCE]
     assert [(lie["supported"], lie["is_claim"], lie["sources"]) for lie in lies] == [(False, True, [])]
     assert [sentence["supported"] for sentence in told["sentences"]].count(True) >= 1
+    assert told["other"]["answer"] == "“Herons nest in tall trees near rivers.” [1]"
     shown = other.run("ask", "Where do herons nest?").stdout
-    assert f"{FALSE_SENTENCE} {UNSUPPORTED}" in shown
+    quotes, _, written = shown.partition("The model's answer:")
+    assert quotes.startswith("“Herons nest in tall trees near rivers.” [1]")
+    assert f"{FALSE_SENTENCE} {UNSUPPORTED}" in written
     assert shown.count(UNSUPPORTED) == 1
-    assert "  [1] herons.pdf, page 2" in shown
+    assert "  [1] herons.pdf, page 2" in quotes
+    assert "  [1] herons.pdf, page 2" in written
+
+
+@pytest.mark.slow
+def test_quotes_lead_where_no_page_says_what_a_model_writes(shell: Shell, server: LLMServer) -> None:
+    server.default = Behaviour("answer", FALSE_SENTENCE)
+    other = with_model(shell, server)
+    result = other.run("ask", "Where do herons nest?")
+    assert result.stdout.startswith("“Herons nest in tall trees near rivers.” [1]")
+    assert FALSE_SENTENCE not in result.stdout
+    assert "The model's answer isn't in your documents." in result.stderr
+    told = other.json("ask", "Where do herons nest?")
+    assert (told["model"], told["other"]["answer"]) == ("", FALSE_SENTENCE)
 
 
 def test_quotes_are_given_where_they_are_asked_for(shell: Shell, server: LLMServer) -> None:
@@ -497,7 +513,9 @@ def test_a_host_that_is_not_allowed_is_not_asked(shell: Shell) -> None:
 
 
 def test_what_a_model_says_commands_no_terminal(shell: Shell, server: LLMServer) -> None:
-    server.default = Behaviour("answer", "Herons\x1b[2J nest\x1b]0;owned\x07 in \u202etrees.\x9b31m")
+    server.default = Behaviour(
+        "answer", "Herons nest in tall trees near rivers. Herons\x1b[2J nest\x1b]0;owned\x07 in \u202etrees.\x9b31m"
+    )
     result = with_model(shell, server).run("ask", "Where do herons nest?", "--thread", "inert-1")
     assert "owned" in result.stdout
     assert_inert(result.stdout)

@@ -310,9 +310,10 @@ def test_a_question_that_a_crash_cut_off_is_kept_and_retried(shell: Shell, serve
     process.communicate(timeout=60)
     shown = shell.run("threads", "show", "mine")
     assert "> Where do herons nest?" in shown.stdout
-    assert "has no answer yet" in shown.stderr
+    assert "“Herons nest in tall trees near rivers.” [1]" in shown.stdout
+    assert "Without language model: it has not finished its answer." in shown.stderr
     (turn,) = shell.json("threads", "show", "mine")["turns"]
-    assert (turn["state"], turn["answer"]) == ("unanswered", "")
+    assert (turn["state"], turn["model"], turn["found"]) == ("answered", "", True)
     (retried,) = objects(shell, "/retry")
-    assert (retried["state"], retried["found"]) == ("answered", True)
+    assert (retried["state"], retried["found"], retried["degraded"]) == ("answered", True, [])
     assert asked(shell) == ["Where do herons nest?"]

@@ -16,7 +16,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import anyio
 import mcp_types as types
@@ -33,7 +33,7 @@ from docmind.api.on_demand import OnDemand
 from docmind.api.openapi import schema_of
 from docmind.api.outgoing import outgoing
 from docmind.api.programs import OWN, PERMIT, Permit
-from docmind.client import decode, encode, needed_of
+from docmind.client import decode, encode, hints_of, needed_of
 from docmind.config import Settings
 from docmind.errors import CancelledError, DocMindError, NotFoundError
 from docmind.ingest import own_places
@@ -298,7 +298,8 @@ def schema_at_root(record: type, *, is_request: bool = False) -> dict[str, Any]:
     """
     schemas: dict[str, Any] = {}
     schema_of(record, schemas, "#/$defs")
-    made = schemas.pop(record.__name__)
+    is_in_itself = any(record in get_args(hint) for hint in hints_of(record).values())
+    made = dict(schemas[record.__name__]) if is_in_itself else schemas.pop(record.__name__)
     if is_request:
         needed = [name for name in made["properties"] if name in needed_of(record)]
         made = {**made, "additionalProperties": False}

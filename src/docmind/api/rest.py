@@ -39,6 +39,7 @@ from docmind.wording import _, number_text
 if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.client import Call
+    from docmind.records.conversations import RunProgress
 
 _LARGEST_JSON = 1 << 20
 _NEWS_S = 5.0  # a stream without news sends a comment so often, which ends it where nobody listens
@@ -197,10 +198,15 @@ class Rest:
             yield f"data: {json.dumps(encode(RunProgress, outgoing(now)))}\n\n"
             while not now.is_over:
                 then, now = now, await run_in_threadpool(_news, self._vault, run_id, now)
-                is_new = (now.text, now.stage, now.state, now.pages) != (then.text, then.stage, then.state, then.pages)
+                is_new = _told(now) != _told(then)
                 yield f"data: {json.dumps(encode(RunProgress, outgoing(now)))}\n\n" if is_new else ": no news\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream", headers=PRIVATE)
+
+
+def _told(now: RunProgress) -> tuple[Any, ...]:
+    """Return what an event of a run tells; the first that has the turn has its quotes."""
+    return now.text, now.stage, now.state, now.pages, now.turn is None
 
 
 def _check(permit: Permit, call: Call, values: dict[str, Any], vault: DocMind) -> None:

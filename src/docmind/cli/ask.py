@@ -193,7 +193,8 @@ def _doing(now: RunProgress) -> str:
     if now.stage == "writing" and now.pages:
         pages = "; ".join(page_of(hit.document, hit.page_no) for hit in now.pages)
         return _("{model} is reading {pages}").format(model=now.model.partition("/")[2] or now.model, pages=pages)
-    return _(now.stage) if now.stage else ""
+    is_waiting = now.stage == "waiting" and now.turn is not None  # for a model; its quotes stand above
+    return _(now.stage) if now.stage and not is_waiting else ""
 
 
 def rows_of(text: str, width: int) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from docmind.answers import NOT_FOUND, SENTENCES
-from docmind.records.answers import NOTED, SEEN, TOLD, Answer, Outcome, Source
+from docmind.records.answers import NOTED, SEEN, STOPPED, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
 from docmind.records.rich_text import Block, Break, Paragraph, Run, SentenceEnd
@@ -87,7 +87,8 @@ def remarks(turn: Turn) -> list[str]:
     """Return the notes about an answer: stopped, unanswered, stages that were skipped."""
     told = []
     if turn.state == "stopped":
-        told.append(_("The answer was stopped before it was finished."))
+        is_quoted = turn.answer is not None and bool(turn.answer.answer) and not turn.answer.model
+        told.append(_(STOPPED) if is_quoted else _("The answer was stopped before it was finished."))
     elif turn.state == "unanswered":
         told.append(turn.message or _("This question was not answered."))
     if turn.answer is not None:
@@ -105,6 +106,8 @@ def body(answer: Answer) -> tuple[Block, ...]:
     if answer.outcome == "noted":
         return tuple(Paragraph((Run(text),)) for text in (_(NOTED), *(f"“{one_line(fact)}”" for fact in answer.told)))
     known = tuple(Paragraph((Run(f"{_(TOLD)}: “{one_line(fact)}”"),)) for fact in answer.told)
+    if answer.outcome == "told":
+        return known
     if not answer.found:
         is_told = not answer.is_searched or answer.answer in SENTENCES
         said = (answer.answer if is_told else NOT_FOUND, answer.needs)

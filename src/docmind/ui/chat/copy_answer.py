@@ -24,6 +24,8 @@ def plain_text(answer: Answer) -> str:
     if answer.outcome == "noted":
         return "\n".join([answer.answer, *(f"“{one_line(fact)}”" for fact in answer.told)])
     known = "\n".join(f"{_(TOLD)}: “{one_line(fact)}”" for fact in answer.told)
+    if answer.outcome == "told":
+        return known
     text = _referring(answer, lambda said: visible(said) if answer.model else flow(said), reference)
     also = [f"{_quoted(source)} {reference([source])}".strip() for source in answer.further]
     return "\n\n".join(part for part in (known, text, *also) if part)

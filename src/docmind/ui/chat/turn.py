@@ -221,12 +221,11 @@ def _draw_above(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace
         if turn.state == "stopped" and answer.answer:
             st.caption(f":material/stop_circle: {_(STOPPED)}")
         if answer.other is not None:
-            _draw_unsupported(answer.other, place)
+            _draw_unsupported(answer.other, f"{place.key}-unsupported-{turn.checkpoint_id}")
 
 
-def _draw_unsupported(written: Answer, place: TurnPlace) -> None:
+def _draw_unsupported(written: Answer, key: str) -> None:
     """Draw what a model wrote of which no page supports a sentence, once it is asked for."""
-    key = f"{place.key}-unsupported"
     is_shown = bool(st.session_state.get(f"{key}-shown"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
         st.caption(f":material/info: {_(NOT_THERE)}", width="content")
@@ -249,11 +248,12 @@ def _draw_folded_quotes(turn: Turn, quotes: Answer, place: TurnPlace) -> None:
     """Draw the quotes below what a model wrote, behind a line that opens them."""
     if not quotes.found and not quotes.told:
         return
-    behind = st.expander(_("Quotes"), key=f"{place.key}-quotes", icon=":material/format_quote:", on_change="rerun")
+    key = f"{place.key}-quotes-{turn.checkpoint_id}"
+    behind = st.expander(_("Quotes"), key=key, icon=":material/format_quote:", on_change="rerun")
     if behind.open:
         with behind:
             _draw_said(turn, quotes, place, is_other=True)
-            draw_places(quotes.sources, f"{place.key}-quotes", cited_in(quotes, is_other=True))
+            draw_places(quotes.sources, key, cited_in(quotes, is_other=True))
 
 
 def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace) -> None:
