@@ -234,7 +234,7 @@ def test_an_answer_is_copied_and_filters_are_kept(one: Tab) -> None:
     one.page.get_by_role("button", name="Copy", exact=True).click()
     one.page.get_by_text("Copied").wait_for()
     copied = one.page.evaluate("navigator.clipboard.readText()")
-    assert copied == "“The lantern range sold 41,000 pieces in the fourth quarter.” (papers.pdf, page 1)"
+    assert copied == "“The lantern range sold 41,000 pieces in the fourth quarter.” (papers, page 1)"
     one.page.get_by_role("button", name="Copy in another form").click()
     one.page.get_by_role("menuitem", name="Copy as citation").click()
     one.until("() => navigator.clipboard.readText().then(text => text.startsWith('papers, page 1'))")
