@@ -59,7 +59,7 @@ def test_a_text_is_checked_and_a_source_opens_its_page(browser: Any, server: Ser
             one.page.set_viewport_size({"width": width, "height": height})
             one.idle()
             take_both(one, f"check-text-{width}")
-        listed.get_by_role("link", name="herons.pdf, page 2").first.click()
+        listed.get_by_role("link", name="herons, page 2").first.click()
         points, size = covered(read_page(one, 2), "region")
         assert points
         assert max(y for _x, y in points) < size[1]

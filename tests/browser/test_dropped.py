@@ -107,9 +107,9 @@ def a_dropped_file_is_added_and_asked_alone(one: Tab) -> None:
     one.page.get_by_text("Answered in").first.wait_for()
     one.idle()
     take(one, "dropped-answered")
-    one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
+    one.page.locator(".st-key-filters").get_by_text("boiler").first.wait_for()
     one.page.reload()
-    one.page.locator(".st-key-filters").get_by_text("boiler.pdf").first.wait_for()
+    one.page.locator(".st-key-filters").get_by_text("boiler").first.wait_for()
 
 
 def test_the_question_box_is_near_and_takes_files(browser: Any, server: Server) -> None:

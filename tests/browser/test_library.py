@@ -232,7 +232,7 @@ def the_table_begins_high_and_the_page_takes_files(one: Tab) -> None:
     page.get_by_role("button", name="Bin (1)").click()
     page.get_by_role("button", name="Erase for good").click()
     page.get_by_role("dialog").get_by_role("button", name="Erase for good").click()
-    page.get_by_role("dialog").get_by_text("“notes.txt” was deleted").wait_for()
+    page.get_by_role("dialog").get_by_text("“notes.txt” was erased").wait_for()
     page.get_by_role("dialog").get_by_role("button", name="Save receipt").wait_for()
     one.idle()
     take_both(one, "library-receipt")

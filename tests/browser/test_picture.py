@@ -164,7 +164,7 @@ def a_pasted_screenshot_shows_its_page_and_the_region(one: Tab, server: Pictured
     close_reader(one)
 
     one.page.get_by_role("button", name="Ask about it").click()
-    one.page.locator(".st-key-filters button", has_text="quarterly report.pdf").wait_for()
+    one.page.locator(".st-key-filters button", has_text="quarterly report").wait_for()
     one.idle()
     box.fill("")
     one.ask("How large is the deposit?")

@@ -161,7 +161,7 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         two.page.locator(".lib-row", has_text="long.pdf").get_by_role("checkbox").check()
         two.page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
         two.page.get_by_role("dialog").get_by_role("button", name="Erase for good").click()
-        two.page.get_by_text("“long.pdf” was deleted").wait_for()
+        two.page.get_by_text("“long.pdf” was erased").wait_for()
 
 
 def test_every_upload_counts_once_and_a_followed_folder_is_read(browser: Any, server: Server, tmp_path: Path) -> None:

@@ -234,10 +234,10 @@ def test_an_answer_is_copied_and_filters_are_kept(one: Tab) -> None:
     one.page.get_by_role("button", name="Copy", exact=True).click()
     one.page.get_by_text("Copied").wait_for()
     copied = one.page.evaluate("navigator.clipboard.readText()")
-    assert copied == "“The lantern range sold 41,000 pieces in the fourth quarter.” (papers.pdf, page 1)"
+    assert copied == "“The lantern range sold 41,000 pieces in the fourth quarter.” (papers, page 1)"
     one.page.get_by_role("button", name="Copy in another form").click()
     one.page.get_by_role("menuitem", name="Copy as citation").click()
-    one.until("() => navigator.clipboard.readText().then(text => text.startsWith('papers.pdf, page 1'))")
+    one.until("() => navigator.clipboard.readText().then(text => text.startsWith('papers, page 1'))")
 
     one.page.get_by_role("button", name="All documents").click()
     one.page.get_by_role("button", name="Last 7 days").click()
@@ -245,7 +245,7 @@ def test_an_answer_is_copied_and_filters_are_kept(one: Tab) -> None:
     one.page.keyboard.press("Escape")
     one.idle()
     one.ask("Who painted the ceiling of the chapel?")
-    one.page.get_by_text("Only filtered documents were searched. (papers.pdf)").wait_for()
+    one.page.get_by_text("Only filtered documents were searched. (papers)").wait_for()
     one.page.reload()
     one.page.locator(".st-key-filters").get_by_text("1 document · Last 7 days").wait_for()
     one.page.get_by_role("button", name="Ask all documents").click()
@@ -297,7 +297,7 @@ def test_going_back_branching_and_comparing(one: Tab) -> None:
     assert "three months" in one.page.locator(".st-key-compared-only_left").inner_text()
     assert "twenty-four" in one.page.locator(".st-key-compared-only_right").inner_text()
     one.page.locator(".stMarkdownColoredBackground").nth(2).wait_for()  # what differs is highlighted
-    pictures = one.page.get_by_role("img", name=re.compile(r"Page \d of papers.pdf"))
+    pictures = one.page.get_by_role("img", name=re.compile(r"Page \d of papers"))
     pictures.nth(1).wait_for()
     assert all(one.picture(picture).width > 100 for picture in pictures.all())
     one.page.get_by_role("button", name="Back to the conversation").click()

@@ -141,4 +141,5 @@ def test_what_names_no_single_document_gives_way() -> None:
     form = (("UNITED STATES", 20), ("FORM 10-Q", 10), ("Flores Inc.", 10), ("(Exact name of registrant)", 10))
     assert title_of([(*printed(*form, BODY, BODY), [])]) == "Flores Inc., Form 10-Q"
     assert title_of([(*printed(("Transactions", 20), BODY, BODY), [])]) == ""
+    assert title_of([headed(("paragraph", "CHAPTER 1", 0), ("paragraph", "Ships were counted.", 0))]) == ""
     assert title_of([]) == ""

@@ -97,7 +97,7 @@ def test_the_commands_erase_save_and_verify(data_dir: Path, tmp_path: Path) -> N
     assert "--now" in said
     code, said = run("purge", "note.txt", "--now", "--yes", "--receipt", str(saved))
     assert code == 0, said
-    assert "nothing was found" in said
+    assert "no trace is left" in said
     code, said = run("receipt", "verify", str(saved))
     assert code == 0, said
     assert "genuine" in said

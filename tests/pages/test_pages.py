@@ -474,7 +474,7 @@ def test_deleting_moves_to_the_bin_and_is_undone() -> None:
     assert mind.documents.binned()
     test = click(click(test, "bin-empty"), "purge-yes")
     assert "“report.pdf” was erased." in said(test)
-    assert "nothing was found" in said(test)
+    assert "no trace is left" in said(test)
     assert not mind.documents.binned()
     assert [receipt.is_clean for receipt in mind.erasures.receipts()] == [True]
     test = click(test, "receipts-dismiss")
@@ -553,15 +553,15 @@ def test_what_only_may_answer_is_shown_as_that(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.slow
 def test_example_questions_are_made_of_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_ANSWER__SURE", "0")
-    lease = b"# Lease\n\n## Deposit\n\nThe deposit is two monthly rents and is paid before the keys are handed over.\n"
+    lease = b"# Lease\n\n## Deposit\n\nThe deposit is EUR 1,900 and is paid before the keys are handed over.\n"
     add(("lease.md", lease), (HOSTILE, b"# :red[r]\n\nThe boiler is serviced by the landlord once every autumn."))
     assert app_state().open().examples.wait(60)
     test = app()
     words = said(test)
-    assert "What does “lease” say about deposit?" in words
+    assert "How much is the deposit?" in words
     assert "red[r]" not in words
     next(button for button in test.button if "deposit" in button.label).click().run()
-    assert "The deposit is two monthly rents" in said(test)
+    assert "The deposit is EUR 1,900" in said(test)
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ class Examples:
                 break
             question = self.about(info, filters, besides=found)
             found += [question] if question else []
-        titled = (info for info in documents if info.language in _IS_ABOUT and _PLAIN_TITLE.fullmatch(info.shown_title))
+        titled = (info for info in documents if info.language in _IS_ABOUT and _is_plain(info.shown_title))
         if len(found) < OFFERED and (info := next(titled, None)) is not None:
             question = _IS_ABOUT[info.language].format(title=info.shown_title)
             self._check()
@@ -159,6 +159,7 @@ class Examples:
     def _of_statements(self, info: DocumentInfo) -> Iterator[tuple[str, str]]:
         """Yield questions with the statements that they are made from, the best first."""
         ranked: list[tuple[float, str, str]] = []
+        statements: dict[str, set[str]] = {}  # by the question that they make
         pages = [page for _key, page in sorted(self._catalog.pages(
             (info.doc_id, number) for number in range(1, min(info.pages, PAGES) + 1)).items())]  # fmt: skip
         for at, page in enumerate(pages):
@@ -166,20 +167,24 @@ class Examples:
             running = set[str]().union(*(edges(other.text) for n, other in enumerate(pages) if 0 < abs(n - at) <= 2))
             with suppress(DamagedError):  # reported where the page is read
                 for _heading, passage in headed_passages(page.text, running, page.structure()):
-                    if not passage.is_whole or passage.is_row or passage.is_aside:
+                    if passage.is_row or passage.is_aside:
                         continue
                     said = page.text[passage.start : passage.end]
                     if (example := question_of(said, info.language)) is not None:
-                        ranked.append((_cost(example, len(ranked)), example.question, _on_one_line(said)))
+                        statements.setdefault(example.question, set()).add(_on_one_line(said))
+                        if passage.is_whole:
+                            ranked.append((_cost(example, len(ranked)), example.question, _on_one_line(said)))
             if len(ranked) >= STATEMENTS:
                 break
-        statements: dict[str, set[str]] = {}
-        for _worth, question, said in ranked:
-            statements.setdefault(question, set()).add(said)
         return (
             (question, said) for _worth, question, said in sorted(ranked)
             if len(statements[question]) == 1  # of two quarters, or two purchases, the question does not tell which
         )  # fmt: skip
+
+
+def _is_plain(title: str) -> bool:
+    """Return whether a title can stand in a question: words that are safe to show, and are not all in capitals."""
+    return _PLAIN_TITLE.fullmatch(title) is not None and not title.isupper() and len(title.split()) > 1
 
 
 def _cost(example: Example, at: int) -> float:

@@ -42,6 +42,7 @@ _GENERIC = re.compile(  # names no single document
     r"| (?:court of appeals|(?:district|bankruptcy) court)\b.*)?"
     r"|supreme court\b.*|(?:in the )?(?:superior|high|district|circuit) court\b.*|press release"
     r"|presidência da república|ministerio de [\w ]+|ministério d[aoe] [\w ]+|diário oficial|boletín oficial.*"
+    r"|(?:chapter|section|part|capítulo|secção|seção|sección|parte|kapitel|teil|chapitre|partie) (?:\d+|[ivxlc]+)\b.*"
     r"|relatório|informe|contrato|sumário|índice|inhalt|bericht|vertrag|rapport|sommaire|contrat)",
     re.IGNORECASE,
 )

@@ -213,7 +213,7 @@ def test_a_page_that_is_deleted_under_the_result_leaves_a_line(vault: DocMind) -
     hit = test.session_state[state.PICTURE].now.result.hits[0]
     vault.erasures.erase([hit.doc_id])
     page_view.drop_images()
-    assert "short lived\\.png, page 1: no longer in the library" in told(run(test))
+    assert "short lived, page 1: no longer in the library" in told(run(test))
     assert "#read=" not in told(test)
 
 

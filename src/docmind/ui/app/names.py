@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from docmind.records.answers import Source
-from docmind.records.documents import DocumentInfo
+from docmind.records.documents import DocumentInfo, readable_name
 from docmind.records.search import Hit, MultimodalHit
 from docmind.rich_text import one_line
 from docmind.ui.app.app_state import app_state
@@ -14,7 +14,10 @@ from docmind.ui.app.app_state import app_state
 
 def called(one: Source | Hit | MultimodalHit) -> str:
     """Return what the document of a source or hit is called now, on one line; empty where its name was erased."""
-    return one_line(app_state().open().documents.label(one.doc_id, one.document))
+    state = app_state()
+    if not state.is_open:
+        return one_line(readable_name(one.document))
+    return one_line(state.open().documents.label(one.doc_id, one.document))
 
 
 def names_of(documents: Iterable[DocumentInfo]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from docmind.records.answers import TOLD, Answer, Source
@@ -48,7 +49,7 @@ def citations(answer: Answer) -> str:
 
 def citation(source: Source) -> str:
     """Return document and page of a source."""
-    return _("{document}, page {page}").format(document=called(source), page=source.page_no)
+    return _("{document}, page {page}").format(document=one_line(source.document), page=source.page_no)
 
 
 def reference(sources: Sequence[Source]) -> str:
@@ -59,6 +60,7 @@ def reference(sources: Sequence[Source]) -> str:
 
 def draw_copy(answer: Answer, key: str) -> None:
     """Draw the button that copies an answer, with a menu of other forms."""
+    answer = replace(answer, sources=tuple(replace(one, document=called(one)) for one in answer.sources))
     menu = [[_("Copy as Markdown"), markdown_text(answer)]]
     if answer.sources:
         menu.append([_("Copy as citation"), citations(answer)])
