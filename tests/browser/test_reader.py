@@ -188,11 +188,12 @@ def the_address_holds_the_page(one: Tab) -> None:
     close_by_button(one)
 
 
-def hovering_a_marker_shows_the_quote(one: Tab) -> None:
+def hovering_a_marker_shows_its_place_on_the_page(one: Tab) -> None:
+    """Check for the place and not for the words, which stand in the answer."""
     one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]').first.hover()
-    tip = one.page.get_by_role("tooltip").filter(has_text=NOTICE)
+    tip = one.page.get_by_role("tooltip").filter(has=one.page.get_by_role("img", name=NOTICE))
     tip.wait_for()
-    assert f"{NAME}, page 1" in tip.inner_text()
+    assert tip.inner_text() == f"{NAME}, page 1"
 
 
 def the_original_and_the_page_are_downloaded(one: Tab) -> None:
@@ -258,7 +259,7 @@ def what_fails_is_told_and_tried_again(one: Tab) -> None:
 
 
 WALK = (
-    hovering_a_marker_shows_the_quote,
+    hovering_a_marker_shows_its_place_on_the_page,
     a_marker_opens_the_page_at_its_words,
     pages_are_turned_by_button_key_number_and_thumbnail,
     copied_text_is_joined,
