@@ -188,11 +188,12 @@ def the_address_holds_the_page(one: Tab) -> None:
     close_by_button(one)
 
 
-def hovering_a_marker_shows_the_quote(one: Tab) -> None:
+def hovering_a_marker_shows_its_place_on_the_page(one: Tab) -> None:
+    """Check for the place and not for the words, which stand in the answer."""
     one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]').first.hover()
-    tip = one.page.get_by_role("tooltip").filter(has_text=NOTICE)
+    tip = one.page.get_by_role("tooltip").filter(has=one.page.get_by_role("img", name=NOTICE))
     tip.wait_for()
-    assert f"{NAME}, page 1" in tip.inner_text()
+    assert tip.inner_text() == f"{NAME}, page 1"
 
 
 def the_original_and_the_page_are_downloaded(one: Tab) -> None:
@@ -234,6 +235,10 @@ def it_covers_a_narrow_window(one: Tab) -> None:
     reader = press_marker(one)
     assert reader.bounding_box()["width"] == 390
     assert in_view(one, "polygon.cited")
+    assert reader.get_by_role("toolbar").bounding_box()["height"] < 60  # one row; the rest is in its menu
+    reader.get_by_role("button", name="More").click()
+    reader.get_by_role("button", name="Fit page").click()
+    one.shows(reader.locator(".extras.open"), 0)
     take(one, "reader-narrow")
     close_by_button(one)
     one.page.set_viewport_size(WINDOW)
@@ -258,7 +263,7 @@ def what_fails_is_told_and_tried_again(one: Tab) -> None:
 
 
 WALK = (
-    hovering_a_marker_shows_the_quote,
+    hovering_a_marker_shows_its_place_on_the_page,
     a_marker_opens_the_page_at_its_words,
     pages_are_turned_by_button_key_number_and_thumbnail,
     copied_text_is_joined,
@@ -272,12 +277,21 @@ WALK = (
 )
 
 
+def is_heard(one: Tab) -> None:
+    """Check what a screen reader is told of a conversation whose answer has just come."""
+    one.page.locator("#docmind-said").filter(has_text="The answer is here.").wait_for(state="attached")
+    assert one.page.get_by_role("heading", level=1, name=QUESTION).count() == 1
+    assert one.page.get_by_role("navigation", name="Pages of DocMind").get_by_role("link").count() == 3
+    assert one.page.get_by_role("button", name="Edit the question and ask again").count() == 1
+
+
 def test_the_reader_beside_a_conversation(browser: Any, server: Server) -> None:
     """Walk through one conversation with one answer; each part leaves the reader closed and the window wide."""
     with tab(browser, server) as one:
         one.open()
         one.ask(QUESTION)
         conversation = one.page.url
+        is_heard(one)
         for part in WALK:
             part(one)
             assert one.page.locator("#docmind-reader").is_hidden(), part.__name__

@@ -986,6 +986,7 @@ def test_the_passphrase_is_changed_in_settings(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "passphrase")
     app_state().open("four words are enough")
     test = settings("Privacy")
+    test.button(key="passphrase-change-settings").click().run()
     typed = {"now": "four words are enough", "new": "five words are better", "again": "five words are better"}
     for key, words in typed.items():
         test.text_input(key=f"passphrase-{key}").set_value(words)

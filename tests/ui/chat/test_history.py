@@ -22,7 +22,7 @@ from docmind.records.documents import Upload
 from docmind.ui.app import state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.page_view import drop_images
-from docmind.ui.chat.history import Lanes
+from docmind.ui.chat.history import Lanes, _icon
 from each import each_of
 from libraries import Library
 from llm_server import Behaviour, serving
@@ -35,6 +35,13 @@ def tree(*links: str, current: str = "") -> list[Run]:
         parent, _, child = link.rpartition(">")
         runs.append(Run(child, parent or None, f"question {child}", at, "answered", child in current))
     return runs
+
+
+def test_what_only_may_answer_has_a_mark_of_its_own() -> None:
+    ways = ((True, True), (True, False), (False, True))
+    marks = [_icon(Run("a", None, "?", 0, "answered", True, is_found=found, is_sure=sure)) for found, sure in ways]
+    assert len(set(marks)) == 3
+    assert _icon(Run("a", None, "?", 0, "stopped", True, is_sure=False)) not in marks
 
 
 def drawn(lanes: Lanes, *unfolded: str) -> list[str]:
