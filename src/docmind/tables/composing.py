@@ -20,10 +20,13 @@ from docmind.tables.wordlists import (
     DIRECTIONS,
     EXACT_MEASURES,
     FAST,
+    FLOWS,
     LISTS,
     MEASURES,
     MONTH_UNIT,
     PER,
+    WHICH,
+    YES_NO,
     Task,
 )
 
@@ -287,6 +290,21 @@ def _count(
     return TableQuery("count", filters, None, group=group, unit=unit)
 
 
+def _is_verb(r: Reading, column: int) -> bool:
+    """Return whether a column is named by a verb: another form of its name, or the last word after `did`."""
+    roots = [word.root for word in r.names.headers[column]]
+    places = r.mentioned.get(column, ())
+    is_last = len(r.texts) > 1 and r.texts[1] in YES_NO and places == [len(r.texts) - 1]
+    return bool(places) and (is_last or any(r.words[at].root not in roots for at in places))
+
+
+def _is_over_time(r: Reading, column: int, filters: tuple[Filter, ...]) -> bool:
+    """Return whether a column of what is added up is asked for a time, and for nothing else."""
+    is_flow = any(word.text in FLOWS or word.root in FLOWS for word in r.names.headers[column])
+    times = [r.columns[one.column].type == "date" or one.column == r.month_column() for one in filters]
+    return is_flow and bool(times) and all(times)
+
+
 def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
     """Return whether a condition names rows by what they are, or by a column that the question names."""
     label = _label(r, ())
@@ -317,6 +335,14 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     is_list = r.subject and any(text in LISTS for text in r.texts[:3])
     if not wanted and not is_list and r.is_money and (money := r.money()) is not None:
         wanted = [money]
+    if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
+        is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
+        wanted = [label] if is_place or r.by[1] == "value" else wanted
+    is_text = label is not None and r.columns[label].type == "text"
+    if wanted == [label] and is_text and r.is_code(label) and _is_verb(r, label):
+        r.is_sure = False  # `what did they order` asks for more than the code of the order
+    if len(wanted) == 1 and wanted[0] in r.measures() and _is_over_time(r, wanted[0], filters):
+        return TableQuery("sum", filters, wanted[0], label=label)
     if len(wanted) == 1:
         if wanted[0] in r.measures() and not _is_of_label(r, filters):
             r.is_sure = False  # the population of a capital is not that of the country in its row
