@@ -50,7 +50,7 @@ def query_of(r: Reading) -> TableQuery | None:
         return _check(r, filters)
     if r.has("mean") or r.has("median"):
         column = _measured(r, numeric)
-        if group is not None and unit:
+        if group is not None and (unit or (r.columns[group].type == "date" and not r.is_unique(group))):
             r.is_sure = False  # the mean of each month, or of the sums of the months
         elif group is not None and r.is_unique(group):
             group = None  # each row is a group
@@ -270,7 +270,8 @@ def _count(
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
     if len(counted) == 1 and r.has("sum") and not numeric:
         return TableQuery("sum", filters, counted[0], group=group, unit=unit)
-    if len(counted) == 1 and noun is not None and r.by[noun] == "value" and not numeric:
+    is_piece = noun is not None and r.by[noun] == "value" and (not numeric or numeric == counted)
+    if len(counted) == 1 and is_piece:
         return TableQuery("sum", filters, counted[0], group=group, unit=unit)
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
     if noun is not None and r.by[noun] == "value" and any(noun + 1 in r.mentioned[one] for one in numeric):
@@ -291,7 +292,9 @@ def _count(
 
 
 def _is_verb(r: Reading, column: int) -> bool:
-    """Return whether a column is named by a verb: another form of its name, or the last word after `did`."""
+    """Return whether a column of codes is named by a verb: another form of its name, or the last word after `did`."""
+    if not r.is_code(column):
+        return False
     roots = [word.root for word in r.names.headers[column]]
     places = r.mentioned.get(column, ())
     is_last = len(r.texts) > 1 and r.texts[1] in YES_NO and places == [len(r.texts) - 1]
@@ -338,8 +341,7 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
         is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
         wanted = [label] if is_place or r.by[1] == "value" else wanted
-    is_text = label is not None and r.columns[label].type == "text"
-    if wanted == [label] and is_text and r.is_code(label) and _is_verb(r, label):
+    if label is not None and wanted == [label] and r.columns[label].type == "text" and _is_verb(r, label):
         r.is_sure = False  # `what did they order` asks for more than the code of the order
     if len(wanted) == 1 and wanted[0] in r.measures() and _is_over_time(r, wanted[0], filters):
         return TableQuery("sum", filters, wanted[0], label=label)
@@ -365,12 +367,16 @@ def _label(r: Reading, targets: Sequence[int]) -> int | None:
 
 
 def name_beside(r: Reading, query: TableQuery) -> int | None:
-    """Return the next column of texts where the one that names the rows has codes; None where it has not."""
+    """Return the next column of texts where the one that names the rows has codes or repeats; None where it has not."""
     label = query.label
-    if label is None or not r.is_code(label):
+    if label is None or query.group is not None or r.columns[label].type != "text":
+        return None
+    if not r.is_code(label) and (r.is_unique(label) or label == r.which() or query.task not in ("lookup", "check")):
         return None
     used = {query.column, *(one.column for one in query.filters)}
     texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at > label and at not in used]
+    if not r.is_code(label):
+        return texts[0] if texts and query.column == label else None
     return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
 
 

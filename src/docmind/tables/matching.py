@@ -337,7 +337,11 @@ def find_kind_words(r: Reading) -> None:
             r.subject = True
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
-        elif text in HOW and r.texts[at - 1] in ("how", "wie") and any(one in r.mentioned for one in r.measures()):
+        elif (
+            text in HOW
+            and r.texts[at - 1] in ("how", "wie")
+            and (r.is_money or any(one in r.mentioned for one in r.measures()))
+        ):
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"

@@ -178,6 +178,7 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
+    "spesen ausgaben gastos despesas depenses "
     "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
     "expenses earn earned charge "
     "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
@@ -330,7 +331,7 @@ LIGHT = _set(
     nach avait avaient eu sum total in of by to
     we us our than then there wir uns unser unsere ihr sie hatten hattest wurden worden an als dass denn
     nous vous avons avez ont ils elle elles eue eus eues ete sont etait etaient sur par cet ces dans chez
-    aller fui fuimos ido tienen tienes somos estamos nuestro nuestra suyo han he hemos habia"""
+    aller fui fuimos ido sa ses leur leurs tienen tienes somos estamos nuestro nuestra suyo han he hemos habia"""
 )
 """Words that limit nothing."""
 NEUTRAL = _set(
@@ -344,7 +345,7 @@ NEUTRAL = _set(
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
     tiraram trabalha
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
-    encuentra encuentran corresponde trabaja trabajan levou levaram passe passes finish
+    encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
@@ -405,7 +406,10 @@ WEEKDAYS: Mapping[str, int] = {
     for word in words.split()
 }  # fmt: skip
 """Days of the week from Sunday, 0, as SQLite counts them."""
-QUANTITIES = _set("consumption usage consumo verbrauch consommation level amount_ score result")
+QUANTITIES = _set(
+    "mark marks grade grades nota notas note notes consumption usage consumo verbrauch "
+    "consommation level amount_ score result"
+)
 """Words for what a column of no money holds; they limit nothing there."""
 PEOPLE = _set("people persons person personas pessoas leute personen personnes")
 COUNT_HEADERS = _set(
@@ -448,6 +452,10 @@ RELATED = tuple(
         "arrive arrives arrival arrivals llega llegada chega chegada ankunft kommt arrivee arrive",
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
+        "empieza empiezan comienza inicio",
+        "comeca comecam inicio",
+        "beginnt beginnen beginn",
+        "commence debut",
         "use used uses usage consumption consumed",
         "week weekly weeks",
         "month monthly months",
