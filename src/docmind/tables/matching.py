@@ -372,6 +372,10 @@ def find_signs(r: Reading) -> None:
             r.mentioned.pop(column, None)
 
 
+def _is_measured(r: Reading) -> bool:
+    return r.is_money or any(column in r.mentioned for column in r.measures())
+
+
 def _is_time_unit(r: Reading, at: int) -> bool:
     """Return whether results are asked for each month or year of a column of dates."""
     is_unit = r.texts[at] in MONTH_UNIT | YEAR_UNIT and at > 0 and r.texts[at - 1] in PER
