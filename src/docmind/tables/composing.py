@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from docmind.tables.query import (
     Filter,
@@ -21,6 +22,7 @@ from docmind.tables.wordlists import (
     EXACT_MEASURES,
     FAST,
     FLOWS,
+    HOW,
     LISTS,
     MEASURES,
     MONTH_UNIT,
@@ -34,7 +36,8 @@ from docmind.tables.wordlists import (
 def query_of(r: Reading) -> TableQuery | None:
     filtered = {one.column for one in r.filters}
     targets = [column for column in r.mentioned if column not in filtered]
-    if not r.mentioned and not r.runs and not r.subject and not r.is_money and "asked" not in r.by:
+    is_named = any(r.by[at] != "task" for places in r.mentioned.values() for at in places)
+    if not is_named and not r.runs and not r.subject and not r.is_money and "asked" not in r.by:
         return None  # nothing but a time is named
     label = _label(r, targets)
     group, unit = _group(r, targets)
@@ -78,6 +81,8 @@ def query_of(r: Reading) -> TableQuery | None:
             return _amount(r, filters, label)
         if column is None or not (filters or numeric or r.subject):
             return None
+        if not filters and len(r.tables) == len(r.names.tables) and r.texts[2:3] in (["is"], ["are"]):
+            r.is_sure = False  # `how much is the fee` asks for one of them, not for their sum
         if not (is_money or r.has_value or numeric or (r.subject and filters)):
             return None
         return TableQuery("sum", filters, column, label=label)
@@ -346,7 +351,9 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if len(wanted) == 1 and wanted[0] in r.measures() and _is_over_time(r, wanted[0], filters):
         return TableQuery("sum", filters, wanted[0], label=label)
     if len(wanted) == 1:
-        if wanted[0] in r.measures() and not _is_of_label(r, filters):
+        is_how = any(one in ("how", "wie") and two in HOW for one, two in pairwise(r.texts))
+        is_other = is_how and all(one.column != label for one in filters)
+        if wanted[0] in r.measures() and (is_other or not _is_of_label(r, filters)):
             r.is_sure = False  # the population of a capital is not that of the country in its row
         return TableQuery("lookup", filters, wanted[0], label=label)
     if wanted:
