@@ -28,7 +28,7 @@ from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 
-SETS = ("questions", "everyday", "office", "household")
+SETS = ("questions", "everyday", "office", "household", "club")
 SUMS = """Date,What,Category,Amount EUR
 2025-01-04,Rent,Home,950
 2025-01-15,Photo editor,Software,89.99

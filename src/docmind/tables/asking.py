@@ -29,6 +29,7 @@ from docmind.tables.wordlists import (
     NEUTRAL,
     NUMBER_WORDS,
     ORDINALS,
+    PAYING,
     PEOPLE,
     PER,
     POSITIVE,
@@ -55,9 +56,14 @@ LONGEST = 240  # characters of a question
 _HOW_MUCH = re.compile(r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b")
 
 
-def language_of_question(words: Sequence[Word]) -> str:
-    """Return the language whose function words a question has most of; English where none has more."""
+_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ßäöü", "fr": "èêâœ"}
+
+
+def language_of_question(words: Sequence[Word], question: str = "") -> str:
+    """Return the language whose function words and letters a question has most of; English where none has more."""
     counts = {name: sum(word.text in held for word in words) for name, held in LANGUAGES.items()}
+    for name, signs in _SIGNS.items():
+        counts[name] += 2 * any(sign in question.lower() for sign in signs)
     return max(counts, key=lambda name: (counts[name], name == "en"))
 
 
@@ -162,5 +168,6 @@ def asked_of(question: str) -> Asked | None:
             and (texts[end] in RELATIVE | QUARTERS | HALVES or texts[end].isdigit())
         ):
             return None
-    is_how_much = _HOW_MUCH.search(" ".join(texts)) is not None
-    return Asked(tuple(words), language_of_question(words), tuple(tasks), is_how_much)
+    is_paid = texts[0] in ("what", "was", "que") and any(text in PAYING for text in texts)
+    is_how_much = is_paid or _HOW_MUCH.search(" ".join(texts)) is not None
+    return Asked(tuple(words), language_of_question(words, question), tuple(tasks), is_how_much)

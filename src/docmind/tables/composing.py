@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from docmind.tables.query import (
     Filter,
@@ -20,10 +21,14 @@ from docmind.tables.wordlists import (
     DIRECTIONS,
     EXACT_MEASURES,
     FAST,
+    FLOWS,
+    HOW,
     LISTS,
     MEASURES,
     MONTH_UNIT,
     PER,
+    WHICH,
+    YES_NO,
     Task,
 )
 
@@ -31,7 +36,8 @@ from docmind.tables.wordlists import (
 def query_of(r: Reading) -> TableQuery | None:
     filtered = {one.column for one in r.filters}
     targets = [column for column in r.mentioned if column not in filtered]
-    if not r.mentioned and not r.runs and not r.subject and not r.is_money and "asked" not in r.by:
+    is_named = any(r.by[at] != "task" for places in r.mentioned.values() for at in places)
+    if not is_named and not r.runs and not r.subject and not r.is_money and "asked" not in r.by:
         return None  # nothing but a time is named
     label = _label(r, targets)
     group, unit = _group(r, targets)
@@ -47,7 +53,7 @@ def query_of(r: Reading) -> TableQuery | None:
         return _check(r, filters)
     if r.has("mean") or r.has("median"):
         column = _measured(r, numeric)
-        if group is not None and unit:
+        if group is not None and (unit or (r.columns[group].type == "date" and not r.is_unique(group))):
             r.is_sure = False  # the mean of each month, or of the sums of the months
         elif group is not None and r.is_unique(group):
             group = None  # each row is a group
@@ -75,6 +81,8 @@ def query_of(r: Reading) -> TableQuery | None:
             return _amount(r, filters, label)
         if column is None or not (filters or numeric or r.subject):
             return None
+        if not filters and len(r.tables) == len(r.names.tables) and r.texts[2:3] in (["is"], ["are"]):
+            r.is_sure = False  # `how much is the fee` asks for one of them, not for their sum
         if not (is_money or r.has_value or numeric or (r.subject and filters)):
             return None
         return TableQuery("sum", filters, column, label=label)
@@ -267,7 +275,8 @@ def _count(
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
     if len(counted) == 1 and r.has("sum") and not numeric:
         return TableQuery("sum", filters, counted[0], group=group, unit=unit)
-    if len(counted) == 1 and noun is not None and r.by[noun] == "value" and not numeric:
+    is_piece = noun is not None and r.by[noun] == "value" and (not numeric or numeric == counted)
+    if len(counted) == 1 and is_piece:
         return TableQuery("sum", filters, counted[0], group=group, unit=unit)
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
     if noun is not None and r.by[noun] == "value" and any(noun + 1 in r.mentioned[one] for one in numeric):
@@ -285,6 +294,23 @@ def _count(
     if not (r.subject or filters) or (noun is None and not filters):
         return None
     return TableQuery("count", filters, None, group=group, unit=unit)
+
+
+def _is_verb(r: Reading, column: int) -> bool:
+    """Return whether a column of codes is named by a verb: another form of its name, or the last word after `did`."""
+    if not r.is_code(column):
+        return False
+    roots = [word.root for word in r.names.headers[column]]
+    places = r.mentioned.get(column, ())
+    is_last = len(r.texts) > 1 and r.texts[1] in YES_NO and places == [len(r.texts) - 1]
+    return bool(places) and (is_last or any(r.words[at].root not in roots for at in places))
+
+
+def _is_over_time(r: Reading, column: int, filters: tuple[Filter, ...]) -> bool:
+    """Return whether a column of what is added up is asked for a time, and for nothing else."""
+    is_flow = any(word.text in FLOWS or word.root in FLOWS for word in r.names.headers[column])
+    times = [r.columns[one.column].type == "date" or one.column == r.month_column() for one in filters]
+    return is_flow and bool(times) and all(times)
 
 
 def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
@@ -317,8 +343,17 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     is_list = r.subject and any(text in LISTS for text in r.texts[:3])
     if not wanted and not is_list and r.is_money and (money := r.money()) is not None:
         wanted = [money]
+    if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
+        is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
+        wanted = [label] if is_place or r.by[1] == "value" else wanted
+    if label is not None and wanted == [label] and r.columns[label].type == "text" and _is_verb(r, label):
+        r.is_sure = False  # `what did they order` asks for more than the code of the order
+    if len(wanted) == 1 and wanted[0] in r.measures() and _is_over_time(r, wanted[0], filters):
+        return TableQuery("sum", filters, wanted[0], label=label)
     if len(wanted) == 1:
-        if wanted[0] in r.measures() and not _is_of_label(r, filters):
+        is_how = any(one in ("how", "wie") and two in HOW for one, two in pairwise(r.texts))
+        is_other = is_how and all(one.column != label for one in filters)
+        if wanted[0] in r.measures() and (is_other or not _is_of_label(r, filters)):
             r.is_sure = False  # the population of a capital is not that of the country in its row
         return TableQuery("lookup", filters, wanted[0], label=label)
     if wanted:
@@ -339,12 +374,16 @@ def _label(r: Reading, targets: Sequence[int]) -> int | None:
 
 
 def name_beside(r: Reading, query: TableQuery) -> int | None:
-    """Return the next column of texts where the one that names the rows has codes; None where it has not."""
+    """Return the next column of texts where the one that names the rows has codes or repeats; None where it has not."""
     label = query.label
-    if label is None or not r.is_code(label):
+    if label is None or query.group is not None or r.columns[label].type != "text":
+        return None
+    if not r.is_code(label) and (r.is_unique(label) or label == r.which() or query.task not in ("lookup", "check")):
         return None
     used = {query.column, *(one.column for one in query.filters)}
     texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at > label and at not in used]
+    if not r.is_code(label):
+        return texts[0] if texts and query.column == label else None
     return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
 
 

@@ -228,12 +228,16 @@ def _claim_number(r: Reading, start: int, at: int) -> None:
     r.score += 3
 
 
+_ARTICLES = ("the", "los", "las", "os", "as", "les", "die", "de")  # between a comparison and its number
+
+
 def _sign_before(r: Reading, at: int) -> tuple[str, int]:
-    end = at - 1 if at and r.texts[at - 1] in ("€", "$", "£") else at
-    for size in (2, 1):
-        key = tuple(r.texts[max(0, end - size) : end])
-        if len(key) == size and key in COMPARED:
-            return COMPARED[key], end - size
+    between = at and r.texts[at - 1] in ("€", "$", "£", *_ARTICLES)
+    for end in (at, at - 1) if between else (at,):
+        for size in (2, 1):
+            key = tuple(r.texts[max(0, end - size) : end])
+            if len(key) == size and key in COMPARED:
+                return COMPARED[key], end - size
     return "", at
 
 
@@ -259,5 +263,11 @@ def _column_with(r: Reading, value: float, at: int) -> int | None:
     near = [column for column in held if r.names_nearby(column, at)]
     if near:
         return near[0]
+    money = r.money()
+    after = r.texts[at + 1] if at + 1 < len(r.texts) else ""
+    if money in held and (
+        after in ("euros", "euro", "eur", "€", "dollars", "pounds") or r.texts[at - 1] in ("€", "$", "£")
+    ):
+        return money
     keys = [column for column in held if r.is_key(column)]
     return keys[0] if len(keys) == 1 else None

@@ -52,6 +52,8 @@ def find_headers(r: Reading, least: int) -> None:
     """Match words with names of columns; a name of several words by all of them at once where `least` is 2."""
     if least == 1:
         _name_by_tasks(r)
+    else:
+        _find_rates(r)
     for column, header in enumerate(r.names.headers):
         content = [word for word in header if not is_light(word.text)] or header
         if not content or (least == 2 and len(content) < 2):
@@ -75,6 +77,7 @@ def find_headers(r: Reading, least: int) -> None:
                 is_named = any(same(word.text, one.text) for one in content)
             if is_named:
                 r.mention(column, [at])
+                r.score += 1.5 * ([word.root] == [one.root for one in header] and any(map(str.isdigit, word.root)))
     if least == 1:
         _settle_mentions(r)
         _find_akin(r)
@@ -101,6 +104,16 @@ def _other_than_head(header: Sequence[Word], language: str) -> frozenset[str]:
     plain = header[: ends[0]] if ends else header
     is_pair = language == "en" and len(plain) == 2 and plain[1].text in HEADS
     return frozenset({plain[0].root}) if is_pair else frozenset()
+
+
+def _find_rates(r: Reading) -> None:
+    """Take `per night` for the column whose name ends so, not for a group."""
+    for column, header in enumerate(r.names.headers):
+        ends = [at for at, word in enumerate(header[:-1]) if at and word.text in PER]
+        for at in range(1, len(r.words) - 1) if ends else ():
+            same_end = r.texts[at] in PER and r.words[at + 1].root == header[ends[0] + 1].root
+            if same_end and not r.by[at] and not r.by[at + 1]:
+                r.mention(column, [at, at + 1])
 
 
 def _name_by_tasks(r: Reading) -> None:
@@ -283,13 +296,20 @@ def find_flags(r: Reading) -> None:
                     r.mentioned.pop(column, None)
                     break
         elif one.type == "date" and not is_asked:
-            for at in r.mentioned.get(column, ()):
-                if r.is_negated(at):
-                    r.filters.append(Filter(column, "is null"))
-                    r.has_value = True
-                    r.score += 3
-                    r.mentioned.pop(column, None)
-                    break
+            _find_event(r, column)
+
+
+def _find_event(r: Reading, column: int) -> None:
+    """Take a column of dates that is denied, or of which a count speaks, for a condition."""
+    for at in r.mentioned.get(column, ()):
+        is_denied = r.is_negated(at)
+        is_event = r.has("count") and r.texts[at - 1] not in ("many", "of") and _has_gaps(r, column)
+        if is_denied or is_event:
+            r.filters.append(Filter(column, "is null" if is_denied else "is not null"))
+            r.has_value = True
+            r.score += 3
+            r.mentioned.pop(column, None)
+            break
 
 
 def find_kind_words(r: Reading) -> None:
@@ -317,12 +337,20 @@ def find_kind_words(r: Reading) -> None:
             r.subject = True
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
-        elif text in HOW and r.texts[at - 1] in ("how", "wie") and any(one in r.mentioned for one in r.measures()):
+        elif (
+            text in HOW
+            and r.texts[at - 1] in ("how", "wie")
+            and (r.is_money or any(one in r.mentioned for one in r.measures()))
+        ):
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+def _has_gaps(r: Reading, column: int) -> bool:
+    return any(row[column] is None for table in r.tables for row in table.values)
 
 
 def find_signs(r: Reading) -> None:
@@ -342,6 +370,10 @@ def find_signs(r: Reading) -> None:
             r.score += 3
         if any(one.column == column and one.values == (0.0,) for one in r.filters):
             r.mentioned.pop(column, None)
+
+
+def _is_measured(r: Reading) -> bool:
+    return r.is_money or any(column in r.mentioned for column in r.measures())
 
 
 def _is_time_unit(r: Reading, at: int) -> bool:

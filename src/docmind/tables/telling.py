@@ -259,6 +259,8 @@ class Telling:
         if isinstance(value, float):
             if self.columns[column].type == "bool":
                 return self.said["yes" if value else "no"]
+            if self.columns[column].type == "duration":
+                return f"{int(value) // 60}:{round(value) % 60:02}"
             return self._number(value, 0 if value == int(value) else self.columns[column].places).replace(",", "") if (
                 self._is_plain(value)
             ) else self._number(value, self.columns[column].places)  # fmt: skip

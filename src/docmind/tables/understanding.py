@@ -103,5 +103,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     query = query_of(r)
     if query is None:
         return None
+    if "quantity" in r.by and query.column is not None and query.column == r.money():
+        return None  # the consumption is not what it costs
     query = replace(query, name=name_beside(r, query))
     return Understood(r.tables, query, r.score, leftover, r.is_sure and not leftover)

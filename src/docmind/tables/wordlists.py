@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 Task = Literal[
-    "count", "sum", "mean", "median", "share", "difference", "largest", "smallest", "first", "last", "lookup", "check"
+    "count", "sum", "mean", "median", "share", "difference", "largest", "smallest", "first",
+    "last", "lookup", "check"
 ]  # fmt: skip
 
 
@@ -69,13 +70,16 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "durchschnittliche im_durchschnitt moyenne en_moyenne average_of the_mean"
     ),
     "sum": _set(
-        "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe insgesamt "
+        "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe "
+        "insgesamt "
         "no_total en_total au_total ao_todo sumar somar somam suman combined gesamtsumme gesamt total_amount"
     ),
     "median": _set("median mediana mediane medianwert the_median"),
     "share": _set(
-        "share_of what_share percentage what_percentage percent_of proportion fraction_of porcentaje que_porcentaje "
-        "porcentagem percentagem que_percentagem que_parte part_de part_des quelle_part quel_pourcentage pourcentage "
+        "share_of what_share percentage what_percentage percent_of proportion fraction_of porcentaje "
+        "que_porcentaje "
+        "porcentagem percentagem que_percentagem que_parte part_de part_des quelle_part quel_pourcentage "
+        "pourcentage "
         "anteil welcher_anteil prozentsatz wie_viel_prozent wieviel_prozent wie_viele_prozent what_percent"
     ),
     "difference": _set(
@@ -107,7 +111,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "narrowest least_expensive menor minimo minima mas_bajo mais_baixo mas_baja mais_baixa mas_barato "
         "mais_barato "
         "mas_barata mais_barata mas_corto mais_curto mas_pequeno menos kleinste kleinsten niedrigste niedrigsten "
-        "billigste guenstigste gunstigste kuerzeste kurzeste wenigsten plus_petit plus_petite moins_cher moins_chere "
+        "billigste guenstigste gunstigste kuerzeste kurzeste wenigsten plus_petit plus_petite moins_cher "
+        "moins_chere "
         "plus_bas plus_basse plus_court le_moins"
     ) | _german("smallest"),
     "first": _set(
@@ -132,9 +137,11 @@ MEASURES: Mapping[str, frozenset[str]] = {
         ("longest shortest mas_largo mais_longo mas_larga mais_longa laengste langste plus_long plus_longue "
         "mas_corto "
          "mais_curto kuerzeste kurzeste plus_court",
-         "length duration distance longitud duracion distancia comprimento duracao laenge lange dauer longueur duree "
+         "nights noches noites nachte nuits length duration distance longitud duracion distancia comprimento "
+         "duracao laenge lange dauer longueur duree "
          "km minutes min time hours days"),
-        ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara mas_barato "
+        ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara "
+        "mas_barato "
          "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher "
          "plus_chere "
          "moins_cher moins_chere",
@@ -145,6 +152,7 @@ MEASURES: Mapping[str, frozenset[str]] = {
         ("heaviest lightest mas_pesado mais_pesado", "weight mass peso gewicht poids kg"),
         ("deepest shallowest", "depth profundidad profundidade tiefe profondeur"),
         ("fastest slowest", "speed time velocidad velocidade geschwindigkeit vitesse zeit tempo"),
+        ("how_large", "area size superficie flache grosse surface"),
         ("oldest youngest", "age born birth edad idade alter year built founded"),
         ("warmest hottest coldest warmste warmsten warmster kaltesten kalteste kaltester heisseste heissesten",
          "temperature temperatura temperatur temp celsius c"),
@@ -170,6 +178,7 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
+    "spesen ausgaben gastos despesas depenses "
     "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
     "expenses earn earned charge "
     "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
@@ -190,7 +199,8 @@ CURRENCIES = _set("€ $ £ ¥ ₹ R$ US$ EUR USD GBP CHF BRL JPY SEK NOK DKK PL
 HOW: Mapping[str, frozenset[str]] = {
     word: MEASURES[superlative]
     for words, superlative in (
-        ("tall high hoch", "tallest"), ("long lang far weit", "longest"), ("heavy schwer", "heaviest"),
+        ("large big gross", "how_large"), ("tall high hoch", "tallest"), ("long lang far "
+        "weit", "longest"), ("heavy schwer", "heaviest"),
         ("deep tief", "deepest"), ("fast slow schnell", "fastest"), ("old alt", "oldest"),
         ("warm hot cold", "warmest"), ("wide breit", "widest"), ("expensive cheap teuer", "most_expensive"),
     )
@@ -216,7 +226,8 @@ ASKED_COLUMNS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 
 TEAMS = _set(
-    "team club player guest reader runner equipo equipa mannschaft equipe spieler jugador aluno alumno eleve schuler "
+    "team club player guest reader runner equipo equipa mannschaft equipe spieler jugador aluno alumno "
+    "eleve schuler "
     "borrower company firma empresa country"
 )
 """Words in the header of a column that `who` asks for where no other tells of people."""
@@ -273,7 +284,7 @@ LANGUAGES: Mapping[str, frozenset[str]] = {
         "der die das den dem des ein eine einen im in am und oder mit wie viele viel welche welcher "
     "welches wer ist "
                "sind war waren hat haben gibt es ich mein meine wann wo von zu fuer fur"),
-    "fr": _set("par plus nous vous avons sur pour elle ils eue part se combien "
+    "fr": _set("par plus nous vous avons sur pour elle ils eue se combien "
         "le la les un une des du de dans en et ou avec quel quelle quels quelles combien qui est sont "
     "etait a ont "
                "y il mon ma mes au aux"),
@@ -293,37 +304,49 @@ UNITS: Mapping[str, str] = {
 """Words for units, without the ending of a plural."""
 
 LIGHT = _set(
-    """a an me mine our us you your he his him she her am can could should would must shall will any some please tell
+    """a an me mine our us you your he his him she her am can could should would must shall will any "
+    "some please tell
     show give list s t d ll re ve get got than then them they their these those not_ into out up as if so also
     each_ only
     single own different whole entire ever currently now still exactly
     live lives lived living stand stands stood located locate situated lie lies belong belongs be being exist exists
-    contain contains include includes included listed recorded appear appears come comes made make makes go goes went
+    contain contains include includes included listed recorded appear appears come comes made make makes go
+    goes went
     kept keep keeps work works gave given give used use uses took taken
     called name_ long big large high value values one ones number numbers numero nummer
-    quanto quanta cuanto cuanta wieviel viel combien much often per_ qual quais cual cuales que quem onde quando como
+    quanto quanta cuanto cuanta wieviel viel combien much often per_ qual quais cual cuales que quem onde
+    quando como
     tenho temos estao esta estan ha hay houve hubo existem existen viven vive mora moram fica ficam mi nosso nossa
-    tengo tenemos estoy esta este todos todas todo toda tous toutes tout alle alles allen all wohnt wohnen steht stehen
+    tengo tenemos estoy esta este todos todas todo toda tous toutes tout alle alles allen all wohnt wohnen
+    steht stehen
     liegt liegen gibt es sich habe haben wurde wurden habite habitent ya cada_ se lo le les ne cette ces
-    came come served serve serves eat eaten ate offered offer wrote written write writes flew fly flies worked produced
+    came come served serve serves eat eaten ate offered offer wrote written write writes flew fly flies
+    worked produced
     collected registered held hosted drove drive played play read visited entered noted earned got
     escreveu escreveram escrito escrita escritos escribio escribieron volaron vuelan vuela trabalhou trabalharam
-    trabajo trabajaron trabajado gearbeitet arbeitet arbeiten gegessen geschrieben geflogen gefahren gekommen travaille
-    ecrit mange van va vao vai fueron foram foi tuvo tuvieron teve tiveram hatte hatten geht gehen ging am auf bei aus
+    trabajo trabajaron trabajado gearbeitet arbeitet arbeiten gegessen geschrieben geflogen gefahren
+    gekommen travaille
+    ecrit mange van va vao vai fueron foram foi tuvo tuvieron teve tiveram hatte hatten geht gehen ging am
+    auf bei aus
     nach avait avaient eu sum total in of by to
     we us our than then there wir uns unser unsere ihr sie hatten hattest wurden worden an als dass denn
     nous vous avons avez ont ils elle elles eue eus eues ete sont etait etaient sur par cet ces dans chez
-    aller fui fuimos ido somos estamos nuestro nuestra suyo han he hemos habia"""
+    aller fui fuimos ido sa ses leur leurs tienen tienes somos estamos nuestro nuestra suyo han he hemos habia"""
 )
 """Words that limit nothing."""
 NEUTRAL = _set(
-    """need needs needed required require stay stayed stays booked happen happened use thing things run runs ran place
+    """need needs needed required require stay stayed stays booked happen happened use thing things run "
+    "runs ran place
     placed based hold holds receive received receives piece pieces get gets reach reached weigh weighs weighed
-    fiel fielen fallen brauche brauchen braucht benotigt betragt betrug liegen lagert lagern befindet befinden gehort
-    erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe situee possede
-    feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou tiraram trabalha
+    fiel fielen fallen brauche brauchen braucht benotigt betragt betrug liegen lagert lagern befindet
+    befinden gehort
+    erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe
+    situee possede
+    feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
+    tiraram trabalha
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
-    encuentra encuentran corresponde trabaja trabajan levou levaram take drive drives driven fly assigned"""
+    encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
+    finished take drive drives driven fly assigned"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
@@ -336,7 +359,8 @@ TIME_BEFORE = _set(
 WHICH = _set("which what que qual quais cual cuales welche welcher welches welchem welchen quel quelle quels quelles")
 LISTS = WHICH | _set("list show who quem quien wer")
 YES_NO = _set(
-    "is are was were has have did does do esta estao estan foi fue ist sind war hat est tem ha han haben hatte wurde "
+    "is are was were has have did does do esta estao estan foi fue ist sind war hat est tem ha han haben "
+    "hatte wurde "
     "wurden foram fueron ont"
 )
 """First words of a question for yes or no."""
@@ -382,7 +406,10 @@ WEEKDAYS: Mapping[str, int] = {
     for word in words.split()
 }  # fmt: skip
 """Days of the week from Sunday, 0, as SQLite counts them."""
-QUANTITIES = _set("consumption usage consumo verbrauch consommation level amount_ score result")
+QUANTITIES = _set(
+    "mark marks grade grades nota notas note notes consumption usage consumo verbrauch "
+    "consommation level amount_ score result"
+)
 """Words for what a column of no money holds; they limit nothing there."""
 PEOPLE = _set("people persons person personas pessoas leute personen personnes")
 COUNT_HEADERS = _set(
@@ -399,6 +426,20 @@ HEADS = _set("difference price prices sales cost costs fee rate value discount t
 """Second words of English headers: `Goal difference` is no name for goals."""
 ENDINGS = ("ort", "datum", "stadt", "name", "platz")
 """Ends of German compounds in headers."""
+PAYING = _set(
+    "pay pays paid paying spend spent bezahlt gezahlt ausgegeben gekostet pagamos pago pague paguei "
+    "pagou pagaron gaste "
+    "gastei gastamos gastado paye payes depense"
+)
+"""Verbs after `what` that ask how much."""
+FLOWS = _set(
+    "revenue sales income turnover earnings cost costs amount total spent hours units visitors charge "
+    "consumption usage "
+    "receita vendas custo valor horas unidades ingresos ventas coste importe horas unidades umsatz "
+    "kosten betrag summe "
+    "stunden menge montant chiffre ventes heures recettes"
+)
+"""Words in headers of what is added up over a time."""
 AMOUNT_HEADERS = _set("amount quantity qty menge cantidad quantidade quantite price preis precio preco prix")
 NEGATIVE = _set("negative negativo negativa negativos negativas negativer negatif negatifs negatives negativen")
 POSITIVE = _set("positive positivo positiva positivos positivas positiver positif positifs positiven")
@@ -411,6 +452,11 @@ RELATED = tuple(
         "arrive arrives arrival arrivals llega llegada chega chegada ankunft kommt arrivee arrive",
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
+        "empieza empiezan comienza inicio",
+        "comeca comecam inicio",
+        "beginnt beginnen beginn",
+        "commence debut",
+        "use used uses usage consumption consumed",
         "week weekly weeks",
         "month monthly months",
         "year yearly annual years",
@@ -425,7 +471,8 @@ RELATED = tuple(
         "eintritt eingetreten beigetreten",
         "alta admision contratado",
         "salary salaries payroll wage wages pay earnings earns earn",
-        "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus vendue "
+        "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus "
+        "vendue "
         "vendues verkauf verkauft verkaufte",
         "units unit quantity qty pieces unidades unidad unidade cantidad quantidade menge stuck",
     )
