@@ -54,7 +54,7 @@ def test_a_list_counts_folds_and_is_saved_whole(browser: Any, server: Server) ->
         one.idle()
         take_both(one, "list-counts")
         one.page.get_by_role("link", name="1", exact=True).first.click()
-        assert covered(read_page(one, 1), "region")[0]
+        assert covered(read_page(one, 1))[0]
         close_reader(one)
         with one.page.expect_download() as saving:
             one.page.get_by_role("button", name="Save as CSV").click()

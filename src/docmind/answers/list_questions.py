@@ -81,7 +81,7 @@ def _forms() -> _Forms:
         (
             name,
             re.compile(
-                rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+)*{nouns}(?:\s+(?:{frame['copula']}|{frame['named']}))*"
+                rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+){{0,6}}{nouns}(?:\s+(?:{frame['copula']}|{frame['named']})){{0,3}}"
                 rf"(?:\s+(?:{frame['everywhere']}|{frame['within']}\s+{frame['everywhere']}|{frame['within']}\s+"
                 rf"(?:{frame['article']}\s+)?(?P<place>.+?)(?:\s+{frame['behind']})?))?"
             ),
