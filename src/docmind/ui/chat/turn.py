@@ -273,7 +273,7 @@ def _draw_said(turn: Turn, answer: Answer, place: TurnPlace, *, is_other: bool =
         return
     for fact in answer.told:
         st.markdown(f":material/bookmark: {_(TOLD)}: “{escape(fact)}”")
-    if answer.outcome == "told":
+    if answer.outcome == "told" or (answer.told and answer.is_missing):  # what the user told answers it
         return
     if answer.computed is not None:
         st.markdown(answer_markdown(answer))
