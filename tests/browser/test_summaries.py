@@ -57,7 +57,7 @@ def test_parts_are_counted_stopped_and_put_together(browser: Any, server: Server
         box.press("Enter")
         told = one.page.get_by_text(re.compile(r"Summarising: 1 of \d+ parts"))
         told.wait_for()
-        one.page.locator(".st-key-found-pages").get_by_text("ships").first.wait_for()  # before the summary
+        one.page.locator(".st-key-turn-0").get_by_text("Key sentences").first.wait_for()  # before the summary
         take(one, "summary-of-parts")
         one.page.get_by_role("button", name="Stop").click()
         row = one.page.locator(".st-key-turn-0-row")

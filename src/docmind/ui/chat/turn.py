@@ -286,7 +286,7 @@ def _draw_said(turn: Turn, answer: Answer, place: TurnPlace, *, is_other: bool =
         _draw_noted(answer)
         return
     _draw_told(answer)
-    if answer.outcome == "told":
+    if answer.outcome == "told" or (answer.told and answer.is_missing):  # what the user told answers it
         return
     if answer.computed is not None:
         st.markdown(answer_markdown(answer))
