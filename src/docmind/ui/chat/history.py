@@ -185,7 +185,9 @@ def panel(docmind: DocMind, view: ThreadView) -> None:
     left = _comparing(view.thread.thread_id, lanes)
     lines = lanes.lines(st.session_state.setdefault(state.UNFOLDED, set()))
     seen = looking_at() or lanes.standing
-    answering = lanes.standing if docmind.conversations.live(view.thread.thread_id) is not None else None
+    live = docmind.conversations.all_live(view.thread.thread_id)
+    answering = lanes.standing if live else None
+    written = {run.turn.checkpoint_id for run in live if run.turn is not None}
     shown = lines
     if len(lines) > _LINES:
         parts = -(-len(lines) // _LINES)
@@ -196,7 +198,8 @@ def panel(docmind: DocMind, view: ThreadView) -> None:
         shown = lines[max(0, (part - 1) * _LINES - before) : part * _LINES - before]
     with st.container(key="history", gap=None):
         for line in shown:
-            is_answering = line.run.checkpoint_id == answering and line.run.state == "unanswered"
+            at = line.run.checkpoint_id
+            is_answering = at in written or (at == answering and line.run.state == "unanswered")
             icon = _ANSWERING if is_answering else _BRANCHES if line.is_branch else _icon(line.run)
             _draw_line(docmind, view.thread.thread_id, line, lanes.standing, seen, left, icon)
 
