@@ -347,7 +347,7 @@ def add(
 def _replace_earlier(desk: DocMind | Client, results: Sequence[AddResult], *, is_quiet: bool) -> None:
     """Move the earlier versions of files that are in the library to the bin."""
     versions = {info.doc_id for info in desk.documents.all() if info.series}
-    for doc_id in [one.doc_id for one in results if one.doc_id in versions]:
+    for doc_id in (one.doc_id for one in results if one.doc_id is not None and one.doc_id in versions):
         for info in desk.documents.replace(doc_id):
             told = _("{name} is in the bin. Undo: docmind bin restore {id}")
             if not is_quiet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docmind.blocks import PageTable
-from docmind.tables.asking import questions_of
+from docmind.tables.example_questions import questions_of
 from docmind.tables.loading import Row, Table
 from docmind.tables.values import typed
 
