@@ -194,7 +194,9 @@ def hostile_library(canary: Canary) -> Library:
                 question = f"Zebra quota {number}? {list(hostile.values())[number]}"
                 turn = docmind.conversations.ask(question[:1_500], thread_id=ANSWERS)
                 assert turn.answer is not None
-                assert turn.answer.model, turn.message
+                written = turn.answer if turn.answer.model else turn.answer.other  # no page supports what it wrote
+                assert written is not None, turn.message
+                assert written.model
             llm.default = Behaviour("status", status=500)
             docmind.conversations.create("Quotes", thread_id=QUOTES)
             for name in ("image", "html-img", "link", "bare", "latex-inline", "streamlit-colour", "autolink"):
@@ -235,10 +237,14 @@ def desk(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Des
 
 def test_what_a_model_wrote_calls_nobody(desk: Desk) -> None:
     one = desk.open(f"/?thread={ANSWERS}")
-    one.page.get_by_text("Here is image:").first.wait_for()
+    show = one.page.get_by_role("button", name="Show it")
+    show.first.wait_for()
     one.idle()
     while one.page.locator(".st-key-earlier button").count():
         one.page.locator(".st-key-earlier button").first.click()
+        one.idle()
+    while show.count():
+        show.first.click()
         one.idle()
     shown = said(one)
     assert not [name for name in desk.payloads if f"Here is {name}:" not in shown]

@@ -269,7 +269,7 @@ def _label(source: Source, longest: int = _WITH_FILE) -> str:
     title = called(source)
     name = escape(title, limit=longest) or f"*{_('erased document')}*"
     is_file_told = longest >= _WITH_FILE and source.document and title != readable_name(source.document)
-    file = f" :gray[:small[{escape(source.document, limit=_FILE)}]]" if is_file_told else ""
+    file = f" :small[{escape(source.document, limit=_FILE)}]" if is_file_told else ""
     return f":green-badge[{source.n}] **{_page(source.page_no)}** · {name}{file}"
 
 
