@@ -117,7 +117,8 @@ def use(settings: Settings) -> None:
         for question in (f"How often does the {IN_TEXT} engine need oil? {IN_QUESTION}", f"And {IN_QUESTION}?"):
             turn = talks.ask(question, thread_id=thread_id)
             assert turn.answer is not None
-            assert IN_ANSWER in turn.answer.answer
+            assert turn.answer.other is not None  # what the model wrote, which no page supports
+            assert IN_ANSWER in turn.answer.other.answer
         talks.fork(thread_id, turn.checkpoint_id)
         desk.memories.add(f"The engine stands beside the {IN_MEMORY}.")
         assert talks.threads(IN_QUESTION)

@@ -15,14 +15,13 @@ from desks import settings_in, text_pdf
 from docmind.answers.verify import Passage, Verified, Verifier, clean, clean_seen, pieces, quoted
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings
-from docmind.documents.catalog import Catalog, PageRecord
-from docmind.documents.words import Words
+from docmind.documents.catalog import Catalog
 from docmind.embedding.minilm import MiniLM, default_cache_dir
 from docmind.errors import ExtraMissingError
-from docmind.records.documents import ArtifactRef, TextSource, Upload
-from docmind.records.search import Hit
+from docmind.records.documents import Upload
 from docmind_testkit import FakeEmbedder
 from each import each_of
+from stored_pages import page, passages
 
 
 def told(text: str) -> list[tuple[str, str, bool]]:
@@ -181,42 +180,6 @@ SCAN = "The agents seized the Abraham Linco1n pen from Mont B1anc on August 23, 
 @pytest.fixture(scope="module")
 def verifier() -> Verifier:
     return Verifier(MiniLM(default_cache_dir()))
-
-
-def page(text: str, language: str = "en", source: TextSource = "layer", name: str = "a") -> PageRecord:
-    """Make a stored page of this text, each word ten pixels high on its own text line."""
-    spans, boxes = [], []
-    for row, line in enumerate(re.finditer(r"[^\n]+", text)):
-        for word in re.finditer(r"\S+", line.group()):
-            spans.append((line.start() + word.start(), line.start() + word.end()))
-            boxes.append((6.0 * word.start(), 12.0 * row, 6.0 * len(word.group()), 10.0))
-    image = ArtifactRef("ab" * 32, ".webp.enc")
-    doc_id = name * 64
-    return PageRecord(
-        doc_id=doc_id,
-        page_no=1,
-        width=900,
-        height=600,
-        text=text,
-        words=Words.of(spans, boxes).pack(),
-        text_source=source,
-        confidence=1.0,
-        language=language,
-        image=image,
-        thumbnail=image,
-    )
-
-
-def passages(*pages: PageRecord) -> list[Passage]:
-    found = []
-    for rank, record in enumerate(pages, 1):
-        hit = Hit(
-            rank=rank, score=1.0, document=f"{record.doc_id[:1]}.pdf", doc_id=record.doc_id, page_no=record.page_no,
-            page_id=record.page_id, modality="text", text=record.text[:200], node_id="n", language=record.language,
-            page_width=record.width, page_height=record.height,
-        )  # fmt: skip
-        found.append(Passage(hit, record, 0, 200))
-    return found
 
 
 EVERYTHING = passages(

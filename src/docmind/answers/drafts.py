@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docmind.answers.align import Claim, Leaf, Span
-from docmind.answers.support import Evidence, is_certain, likelihood_of
+from docmind.answers.draft_faults import counts_otherwise, names_apart
+from docmind.answers.sentences import is_row
+from docmind.answers.support import Evidence, Fault, edits_of, is_certain, likelihood_of
 from docmind.answers.verify import Passage, clean, denies, pages_of, pieces
 from docmind.embedding import TextEmbedder, name_of
 from docmind.records.drafts import Verdict
@@ -18,7 +20,10 @@ _KEPT = 96  # pages prepared for comparison; neighbouring sentences share most o
 _TITLE = 10  # words of a line that may be a heading without a mark
 _FEW = 3  # words of a line that is one whatever its capitals
 _NUMBERED = 0.9  # what a number in its place adds to the weight of a span, up to two of them
+_SAME = 0.8  # cosine from which a sentence of a page states the same in other words
+_SAME_NUMBER = 0.7  # the same where a number of two digits or more stands in its place
 _ALIKE = 0.7  # cosine from which several sentences of a page together support one of a draft
+_LABEL = 2  # words of a row's label that name it
 _FORM = 4  # letters that the forms of a word share
 _TELLING = re.compile(r"\d\D?\d")  # a number of two digits or more; "five" stands on many pages
 _ENDS = re.compile(r"[.!?…:;,][\s\"'”’»)\]*_]*$")
@@ -126,6 +131,13 @@ class _DraftEvidence(Evidence):
             text = text[0].lower() + text[1:]
         return Claim(text)
 
+    def fault(self, claim: Claim, span: Span) -> Fault | None:
+        """Return the part of a claim that a span does not support, told also by what is counted and by joined names."""
+        found = super().fault(claim, span)
+        if found is None and counts_otherwise(claim, span):
+            return Fault("number", True)
+        return found or (Fault("name", False) if names_apart(claim, span, edits_of(claim, span.leaf)) else None)
+
     def spans(self, claim: Claim) -> list[Span]:
         """Return the spans, and the best sentence of each alone where the others add only forms of its own words.
 
@@ -154,13 +166,35 @@ class _DraftEvidence(Evidence):
             for span in spans
             if span.first == span.last or span.cosine is None or span.cosine >= _ALIKE
         ]
-        good = [(span, chance) for span, chance in good if chance >= 0.5 or is_certain(span)]
+        good = [
+            (span, chance)
+            for span, chance in good
+            if chance >= 0.5 or is_certain(span) or _is_same(span, has_number=more > 0) or _is_row_of(claim, span)
+        ]
         return max(good, key=lambda one: one[1] + one[0].bonus)[0] if good else None
 
     def outweighs(self, span: Span, against: Span) -> bool:
         """Return whether a span supports a claim although another contradicts it, which may only be a wider one."""
         is_within = against.leaf is span.leaf and against.first <= span.first and span.last <= against.last
         return is_within or super().outweighs(span, against)
+
+
+def _is_same(span: Span, *, has_number: bool) -> bool:
+    """Return whether one sentence of a page is so alike that it states the same in other words."""
+    least = _SAME_NUMBER if has_number else _SAME
+    return span.first == span.last and span.cosine is not None and span.cosine >= least
+
+
+def _is_row_of(claim: Claim, span: Span) -> bool:
+    """Return whether a span is one row of a table whose label the claim has, with a number of it in its place."""
+    unit = span.leaf.units[span.core]
+    if span.first != span.last or not is_row(unit.text):
+        return False
+    starts = {word[:_FORM] for word in claim.words}
+    label = [word for word in unit.content if not any(map(str.isdigit, word))]
+    told = [one for one in claim.figures if one.is_required and not one.is_year]
+    is_telling = any(_TELLING.search(claim.text[one.start : one.end]) is not None for one in told)
+    return is_telling and len(label) >= _LABEL and all(word[:_FORM] in starts for word in label)
 
 
 def _adds_nothing(claim: Claim, span: Span) -> bool:

@@ -266,7 +266,7 @@ def fault(claim: Claim, span: Span, known: set[str]) -> Fault | None:
 def _names_stand(claim: Claim, span: Span, known: set[str]) -> Standing:
     leaf = span.leaf
     core = leaf.units[span.core].text
-    edits = _edits(claim, leaf)
+    edits = edits_of(claim, leaf)
     is_swapped = any(is_replaced(claim.core, text, edits=edits) for text in (span.text, core))
     if not claim.names:
         return "differ" if is_swapped else "stand"
@@ -286,7 +286,8 @@ def _names_stand(claim: Claim, span: Span, known: set[str]) -> Standing:
     return "differ" if is_swapped else "stand"
 
 
-def _edits(claim: Claim, leaf: Leaf) -> Edits:
+def edits_of(claim: Claim, leaf: Leaf) -> Edits:
+    """Return how many wrong letters names of a page may have: those of OCR, or of another language."""
     if leaf.record.text_source == "ocr":
         return ocr_edits
     if claim.language and leaf.record.language and claim.language != leaf.record.language:
@@ -384,6 +385,10 @@ class Evidence:
         """Return a sentence, prepared for comparison."""
         return Claim(text)
 
+    def fault(self, claim: Claim, span: Span) -> Fault | None:
+        """Return the part of a claim that a span does not support; None where no check fails."""
+        return fault(claim, span, self._known)
+
     def spans(self, claim: Claim) -> list[Span]:
         """Return the spans of the pages that may support a claim or contradict it."""
         return self.library.spans(claim)
@@ -424,7 +429,7 @@ class Evidence:
         for span in self.spans(claim):
             if span.coverage < LEAST_COVERAGE:
                 continue
-            wrong = fault(claim, span, self._known)
+            wrong = self.fault(claim, span)
             if wrong is None and weakest(claim, span) >= LEAST_CLAUSE:
                 standing.append(span)
             elif wrong is not None and wrong.contradicts:

@@ -87,7 +87,7 @@ def remarks(turn: Turn) -> list[str]:
     """Return the notes about an answer: stopped, unanswered, stages that were skipped."""
     told = []
     if turn.state == "stopped":
-        is_quoted = turn.answer is not None and bool(turn.answer.answer) and not turn.answer.model
+        is_quoted = turn.answer is not None and turn.answer.found and not turn.answer.model
         told.append(_(STOPPED) if is_quoted else _("The answer was stopped before it was finished."))
     elif turn.state == "unanswered":
         told.append(turn.message or _("This question was not answered."))
