@@ -107,7 +107,7 @@ TOLD = [
     "Nobody knows why. (not found) Hello!", "one", "two code", "written by small:3b",
     "“Quote 1 of the page.”", "“Quote 2 of the page.”", "report.pdf", "Without memory: none is stored",
     "And then? In spring?", "searched for “costs in spring”", "agent mode", "quoted from the pages", "Costs fell. [1]",
-    "The answer was stopped before it was finished.", "https://elsewhere.example/x", "Some words.", "Likes brass.",
+    "You stopped the model. These are the quotes.", "https://elsewhere.example/x", "Some words.", "Likes brass.",
     "Who is king?", "I couldn't find this in your documents.", "Closest pages: report.pdf page 7",
     "Broken?", "The model broke off.", "2025", "The first 2 questions are not in this file.",
 ]  # fmt: skip
