@@ -41,13 +41,13 @@ _ENDED = re.compile(r"[.?!…:。！？][\"”’»)\]*_\s]{0,6}$")
 _ENDS = re.compile(r"[.?!;]$")
 _ANNOUNCES = re.compile(r"[:：]\s*(?:\([^()\n]{0,120}\))?$")
 _ASKS = re.compile(r"\?[\"”’»)\]*_]{0,6}$")
-_OPEN = (
+_UNSETTLED = (
     r"(?:open|pending|unresolved|tb[cd]|em aberto|aberta|pendente|abierta|pendiente|sin resolver|offene?|ungeklärt|"
     r"ouverte|en suspens)"
 )
-_POINT = r"(?:questions?|points?|issues?|quest(?:ão|ões)|ponto|pregunta|cuesti[óo]n|punto|fragen?|punkte?)"
+_ISSUE = r"(?:questions?|points?|issues?|quest(?:ão|ões)|ponto|pregunta|cuesti[óo]n|punto|fragen?|punkte?)"
 _OPEN_QUESTION = re.compile(  # `Open: who orders the tiles?` What follows is no answer to it.
-    rf"\W*(?:{_OPEN}(?:\s{_POINT})?|{_POINT}\s{_OPEN})\s?:[^\n]*\?", re.IGNORECASE
+    rf"\W*(?:{_UNSETTLED}(?:\s{_ISSUE})?|{_ISSUE}\s{_UNSETTLED})\s?:[^\n]*\?", re.IGNORECASE
 )
 _KEYED = re.compile(r"[^\s:|](?:(?!\.\s)[^:|\n]){0,40}[^\s:|]:\s+\S")
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
