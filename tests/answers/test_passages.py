@@ -211,6 +211,13 @@ def test_an_address_goes_on_after_a_line_break() -> None:
     assert quotes(text) == [text]
 
 
+@pytest.mark.parametrize("label", ["- Open", "TBD", "Open question", "Em aberto", "Offene Frage", "Cuestión pendiente"])
+def test_an_open_question_is_not_quoted_with_what_follows_it(label: str) -> None:
+    goes_on = "Ana asks for a sample of the blue ones by Friday."
+    assert quotes(f"{label}: who orders the tiles for the kitchen? {goes_on}") == [goes_on]
+    assert quotes(f"Question: who orders the tiles for the kitchen? {goes_on}")[0].startswith("Question")
+
+
 def test_a_question_is_quoted_with_its_answer() -> None:
     text = (
         "How long is the warranty?\nIt lasts two years from the day of purchase.\nWho repairs it?\nThe maker does so."

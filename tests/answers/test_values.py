@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -52,3 +53,15 @@ def test_years_alone_and_in_dates() -> None:
 
 def test_an_invalid_date_is_none() -> None:
     assert not any(one.kind == "date" for one in values("31/31/2025 and 2025-13-40"))
+
+
+@pytest.mark.parametrize("piece", ["1.11", "1", "1(", "a-", "1/", "12, 3/3/2025 "])
+def test_a_page_of_digits_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    def seconds(characters: int) -> float:
+        text = piece * (characters // len(piece))
+        started = time.perf_counter()
+        values(text)
+        return time.perf_counter() - started
+
+    values("1")
+    assert seconds(24_000) < 12 * max(0.01, min(seconds(4_000) for _try in range(3)))

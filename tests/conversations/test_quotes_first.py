@@ -12,11 +12,14 @@ from desks import report, talking
 from docmind.application import DocMind
 from docmind.conversations.nodes import UNFINISHED
 from docmind.conversations.writing import READ_ERASED, WROTE_NOTHING
+from docmind.errors import NotFoundError
 from docmind.llm import Message
 from docmind.llm.base import Stop
 from docmind.llm.service import OneModel
 from docmind.records.answers import Answer
 from docmind.records.conversations import RunProgress, Turn
+from docmind.records.query import Query
+from docmind.records.search import Filters
 from docmind_testkit import FakeChatModel
 from libraries import Library
 from looking import wait_for
@@ -26,6 +29,7 @@ HERONS = "How many herons does the spring report count?"
 SUPPORTED = "The spring report, page 2, counts 74 herons."
 UNSUPPORTED = "Lighthouses are painted green by volunteers."
 SPRING = Library("spring report", [report("spring", 3)])
+TWO = Library("two reports of herons", [report("spring", 3), report("autumn", 3)])
 
 
 class Waiting(FakeChatModel):
@@ -52,6 +56,10 @@ def docmind(tmp_path: Path) -> Iterator[DocMind]:
 def writing(mind: DocMind, model: FakeChatModel) -> None:
     assert isinstance(mind.models, OneModel)
     mind.models.model = model
+
+
+def of(mind: DocMind, name: str) -> Filters:
+    return Filters(doc_ids=(mind.documents.find(name).doc_id,))
 
 
 def quoted(mind: DocMind, run_id: str) -> Answer:
@@ -163,6 +171,33 @@ def test_what_a_model_read_of_an_erased_document_is_dropped(docmind: DocMind) ->
     assert answer is not None
     assert (answer.model, answer.other, missing(answer)) == ("", None, [READ_ERASED])
     assert "74" not in answer.answer
+
+
+def test_what_a_model_read_in_an_earlier_answer_of_an_erased_document_is_dropped(tmp_path: Path) -> None:
+    with TWO.opened(tmp_path) as mind:
+        thread_id = mind.conversations.create().thread_id
+        mind.conversations.ask(Query(HERONS, filters=of(mind, "spring.pdf")), thread_id=thread_id)
+        model = Waiting("As said before, it was 74 herons, and the autumn report, page 2, counts 74 herons.")
+        writing(mind, model)
+        autumn = Query("How many herons does the autumn report count?", filters=of(mind, "autumn.pdf"))
+        run_id = mind.conversations.start(autumn, thread_id=thread_id)
+        wait_for(lambda: model.received)
+        mind.erasures.erase([mind.documents.find("spring.pdf").doc_id])
+        model.may_write.set()
+        answer = over(mind, run_id).answer
+        assert missing(answer) == [READ_ERASED]
+        model.queue("The autumn report, page 2, counts 74 herons.")
+        answer = mind.conversations.ask(autumn, thread_id=thread_id).answer
+        assert missing(answer) == [], "the model did not read what was erased before the question"
+
+
+def test_a_run_that_is_over_is_forgotten_with_what_it_quotes(docmind: DocMind) -> None:
+    thread_id = docmind.conversations.create().thread_id
+    run_id = docmind.conversations.start(HERONS, thread_id=thread_id)
+    assert over(docmind, run_id).answer
+    docmind.erasures.erase([docmind.documents.find("spring.pdf").doc_id])
+    with pytest.raises(NotFoundError):
+        docmind.conversations.run(run_id)
 
 
 @pytest.mark.parametrize("written", [SUPPORTED, UNSUPPORTED])

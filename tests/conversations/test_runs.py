@@ -40,6 +40,17 @@ def test_a_run_is_seen_from_outside() -> None:
     assert (seen[1].first_text_ms or 0) > 0
 
 
+def test_a_run_that_is_over_keeps_nothing_to_write_with() -> None:
+    runs, run = Runs(), LiveRun("t", "Why?")
+
+    def work(run: LiveRun) -> Turn:
+        run.stand(turn(), lambda: turn("stopped"))
+        return turn()
+
+    assert runs.here(run, work) == turn("stopped")
+    assert run.finish() is None
+
+
 def test_what_was_written_can_be_dropped_for_another_beginning() -> None:
     run = LiveRun("t", "Why?")
     run.report("writing", "Let me search")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from desks import opened
 from docmind.application import DocMind
+from docmind.documents import PageRecord
+from docmind.documents.compared_text import ComparedText
+from docmind.documents.comparing import compare
 from docmind.errors import ConfigError
 from docmind.records.comparison import Comparison
-from docmind.records.documents import Upload
+from docmind.records.documents import ArtifactRef, Upload
 from edited import FORMATS, TABLES, Edit, Writer, written
 
 KINDS = (
@@ -150,3 +154,27 @@ def test_a_document_is_not_compared_with_itself(desk: DocMind) -> None:
     (one,) = desk.add([Upload("alone.txt", TEXT.encode())])
     with pytest.raises(ConfigError):
         desk.documents.compare(one.doc_id or "", one.doc_id or "")
+
+
+def pages_of(seed: int, pages: int) -> list[PageRecord]:
+    """Return pages of ten sentences of words that hardly repeat."""
+    pick = random.Random(seed)
+    image = ArtifactRef("0" * 64, ".webp")
+    return [
+        PageRecord(
+            doc_id="", page_no=number, width=100, height=100, words=b"", language="en", image=image, thumbnail=image,
+            text="\n\n".join(" ".join(f"W{pick.randrange(5_000)}" for _ in range(20)) + "." for _ in range(10)),
+            text_source="layer", confidence=1.0,
+        )
+        for number in range(1, pages + 1)
+    ]  # fmt: skip
+
+
+def test_texts_that_have_nothing_in_common_are_compared_in_time_in_proportion() -> None:
+    def seconds(pages: int) -> float:
+        texts = ComparedText(pages_of(1, pages)), ComparedText(pages_of(2, pages))
+        started = time.perf_counter()
+        assert compare(*texts)
+        return time.perf_counter() - started
+
+    assert seconds(120) < 9 * max(0.05, seconds(30))

@@ -236,3 +236,17 @@ def test_a_watched_folder_is_read_by_itself(desk: DocMind, papers: Path) -> None
     while len(names(desk)) < 3:
         assert time.monotonic() < deadline, "it was never read"
         time.sleep(0.05)
+
+
+def test_a_changed_file_leaves_another_one_of_its_series(desk: DocMind, tmp_path: Path) -> None:
+    terms = "The tenant waters the garden on every second day of the week and keeps the key of the gate. " * 8
+    folder = tmp_path / "leases"
+    folder.mkdir()
+    (folder / "lease.txt").write_text(f"{terms}The rent is 900 euros.")
+    info = desk.folders.add(folder)
+    synced(desk, info)
+    (folder / "lease (2).txt").write_text(f"{terms}The rent is 950 euros.")
+    synced(desk, info)
+    (folder / "lease (2).txt").write_text(f"{terms}The rent is 970 euros, and the heating is paid apart.")
+    synced(desk, info)
+    assert names(desk) == {"lease.txt", "lease (2).txt"}

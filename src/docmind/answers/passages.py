@@ -41,6 +41,14 @@ _ENDED = re.compile(r"[.?!…:。！？][\"”’»)\]*_\s]{0,6}$")
 _ENDS = re.compile(r"[.?!;]$")
 _ANNOUNCES = re.compile(r"[:：]\s*(?:\([^()\n]{0,120}\))?$")
 _ASKS = re.compile(r"\?[\"”’»)\]*_]{0,6}$")
+_UNSETTLED = (
+    r"(?:open|pending|unresolved|tb[cd]|em aberto|aberta|pendente|abierta|pendiente|sin resolver|offene?|ungeklärt|"
+    r"ouverte|en suspens)"
+)
+_ISSUE = r"(?:questions?|points?|issues?|quest(?:ão|ões)|ponto|pregunta|cuesti[óo]n|punto|fragen?|punkte?)"
+_OPEN_QUESTION = re.compile(  # `Open: who orders the tiles?` What follows is no answer to it.
+    rf"\W*(?:{_UNSETTLED}(?:\s{_ISSUE})?|{_ISSUE}\s{_UNSETTLED})\s?:[^\n]*\?", re.IGNORECASE
+)
 _KEYED = re.compile(r"[^\s:|](?:(?!\.\s)[^:|\n]){0,40}[^\s:|]:\s+\S")
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
 _NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s+[$€£(+—–-]{0,3}\d?[\d.,%()$€£]*){1,12}")  # and no words
@@ -210,7 +218,7 @@ def headed_passages(
                 found.append((heading, Passage(unit.start, last.end, is_whole=not last.is_cut)))
             continue
         if _ASKS.search(said) or _ANNOUNCES.search(said):
-            last = _announced(text, units, at)
+            last = _announced(text, units, at) if not _OPEN_QUESTION.match(said) else None
             if last is not None and _ANNOUNCES.search(text[last.start : last.end]):  # an answer that announces a list
                 last = _announced(text, units, units.index(last, at))
             if last is None:

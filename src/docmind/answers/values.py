@@ -26,10 +26,13 @@ _DAY_FIRST = re.compile(
     r"(?:,?\s(?:de\s|del\s)?((?:1[5-9]|2[01])\d\d)(?!\d))?"
 )
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s((?:1[5-9]|2[01])\d\d)(?!\d))?")
-_PHONE = re.compile(r"\+?\(?\d[\d()]*(?:[ .\-/\u00a0]\(?\d[\d()]*){1,8}")
-_CODE = re.compile(r"(?<!\w)(?=[\w./-]*\d)(?=[\w./-]*[a-z])[a-z0-9]+(?:[-./ ]?\d[a-z0-9]*)*(?:[-./][a-z0-9]+)*")
+# What is counted in these three has a bound, so that a page made of digits takes no longer than one of words.
+_PHONE = re.compile(r"\+?\(?\d[\d()]{0,30}(?:[ .\-/\u00a0]\(?\d[\d()]{0,30}){1,8}")
+_CODE = re.compile(
+    r"(?<!\w)(?=[\w./-]{0,200}\d)(?=[\w./-]{0,200}[a-z])[a-z0-9]+(?:[-./ ]?\d[a-z0-9]*)*(?:[-./][a-z0-9]+)*"
+)
 _NUMBER = re.compile(r"\d+(?:[.,'’\u00a0\u202f\u2009]\d+)*")
-_SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,2})?(?![\d]| \d)")
+_SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3}){1,12}(?:[.,]\d{1,2})?(?![\d]| \d)")
 _SECTION = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{1,3}){1,4}(?![\d,])")
 _FEWEST_DIGITS = 7  # of an identifier made of digits
 _OF_YEAR = re.compile(r"[a-z]{1,4}((?:19|20)\d\d)")
@@ -50,23 +53,19 @@ def values(text: str) -> list[Value]:
     """Return all values of a text in reading order; one place may have several, such as a number and a clause."""
     lowered = lowered_alike(text)
     found = list(_dates(lowered))
-    taken = [(one.start, one.end) for one in found]
-    found += [one for one in _identifiers(lowered) if not _is_taken(one, taken)]
+    taken = _Taken(lowered, found)
+    found += [one for one in _identifiers(lowered) if one.start not in taken]
     spaced = [
         Value(match.start(), match.end(), "number", frozenset(of_number(match.group())))
         for match in _SPACED.finditer(lowered)
     ]
-    found += [one for one in spaced if not _is_taken(one, taken)]
-    taken += [(one.start, one.end) for one in spaced]
+    found += [one for one in spaced if one.start not in taken]
+    taken.add(spaced)
     for match in _NUMBER.finditer(lowered):
         one = _number(match)
-        if not _is_taken(one, taken):
+        if one.start not in taken:
             found.append(one)
-    found += [
-        one
-        for match in _SECTION.finditer(lowered)
-        if not _is_taken(one := _clause(match.group(), *match.span()), taken)
-    ]
+    found += [_clause(match) for match in _SECTION.finditer(lowered) if match.start() not in taken]
     return sorted(found, key=lambda one: (one.start, one.end))
 
 
@@ -105,8 +104,22 @@ def lowered_alike(text: str) -> str:
     return text.lower() if text.isascii() else "".join((fold(char.lower()) or " ")[:1] for char in text)
 
 
-def _is_taken(one: Value, taken: list[tuple[int, int]]) -> bool:
-    return any(start <= one.start < end for start, end in taken)
+class _Taken:
+    """Which characters of a text belong to values."""
+
+    def __init__(self, text: str, found: Iterable[Value] = ()) -> None:
+        self._marks = bytearray(len(text))
+        self.add(found)
+
+    def __contains__(self, at: int) -> bool:
+        return bool(self._marks[at])
+
+    def add(self, found: Iterable[Value]) -> None:
+        for one in found:
+            self._marks[one.start : one.end] = b"\1" * (one.end - one.start)
+
+    def overlaps(self, start: int, end: int) -> bool:
+        return 1 in self._marks[start:end]
 
 
 def _distinct(found: Iterable[Value]) -> Iterator[Value]:
@@ -125,15 +138,16 @@ def _distinct(found: Iterable[Value]) -> Iterator[Value]:
 
 
 def _dates(lowered: str) -> Iterator[Value]:
-    seen: list[tuple[int, int]] = []
+    seen = _Taken(lowered)
     for form in (_ISO, _SLASHED, _DAY_FIRST, _MONTH_FIRST):
         for match in form.finditer(lowered):
-            if any(start < match.end() and match.start() < end for start, end in seen):
+            if seen.overlaps(*match.span()):
                 continue
             found = _read(form, match)
             if found:
-                seen.append(match.span())
-                yield Value(match.start(), match.end(), "date", frozenset(found))
+                one = Value(*match.span(), "date", frozenset(found))
+                seen.add((one,))
+                yield one
 
 
 def _read(form: re.Pattern[str], match: re.Match[str]) -> set[str]:
@@ -188,5 +202,5 @@ def _number(match: re.Match[str]) -> Value:
     return Value(*match.span(), "number", frozenset(found))
 
 
-def _clause(number: str, start: int, end: int) -> Value:
-    return Value(start, end, "clause", frozenset({clause(number)}))
+def _clause(match: re.Match[str]) -> Value:
+    return Value(*match.span(), "clause", frozenset({clause(match.group())}))

@@ -90,6 +90,8 @@ class _Erasing:
         if listing is not None and any(one["doc_id"] == self.doc_id for one in listing["documents"]):
             del kept["listing"]  # it names the document, and its words may be the document's
             self.erased += 1
+        elif listing is not None:  # it may say that the document was not read
+            kept["listing"] = {**listing, "unread": [self._replaced(reason) for reason in listing["unread"]]}
         if is_computed:
             del kept["computed"]  # its rows are the document's text, and its query names values of it
             self.erased += 1

@@ -60,6 +60,8 @@ class RunContext:
     model: ChatModel | None = None
     thread_id: str | None = None
     earlier_turns: tuple[tuple[str, str], ...] = ()
+    earlier_documents: frozenset[str] = frozenset()
+    """The documents that the answers of these cite, as far as they were there when the run began."""
     topics: tuple[str, ...] = ()
     quoted: frozenset[str] = frozenset()
     """The quotes of the previous turn: a follow-up asks for something else."""

@@ -105,7 +105,8 @@ class LiveRun:
 
     def finish(self) -> Turn | None:
         """Have the language model write, and return the turn; None where nothing is left to do."""
-        return self._finish() if self._finish is not None else None
+        finish, self._finish = self._finish, None  # it holds the pages that were found, and the run is kept for long
+        return finish() if finish is not None else None
 
     def by(self, model: str) -> None:
         """Set the name of the model that writes."""
@@ -204,6 +205,11 @@ class Runs:
     def live(self, thread_id: str) -> LiveRun | None:
         """Return the oldest unfinished run of a conversation."""
         return next(iter(self.all_live(thread_id)), None)
+
+    def forget_over(self) -> None:
+        """Forget the runs that are over, and with them what their answers quote of a document that is erased."""
+        with self._lock:
+            self._runs = {run_id: run for run_id, run in self._runs.items() if not run.progress().is_over}
 
     @property
     def is_busy(self) -> bool:

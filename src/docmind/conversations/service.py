@@ -227,6 +227,7 @@ class Conversations:
                 self._instructions.remove(thread_id)
                 self._sessions.erase(thread_id)
             self._texts.pop(thread_id, None)
+            runs.forget_over()
             self._database.scrub()
         return ThreadReceipt(thread_id, thread.title, checkpoints, memories)
 
@@ -237,6 +238,8 @@ class Conversations:
         turns stay, and their sources say "erased". Waits for questions that are being answered. Idempotent. Raises
         `DiskFullError`.
         """
+        if self._runner is not None:
+            self._runner.runs.forget_over()
         if not self._has_states():
             return 0
         self._texts.clear()

@@ -258,6 +258,8 @@ class TurnRunner:
         model = self._models.current()
         if model is not None:
             run.by(model.info.name)
+        cited = {doc_id for turn in before if turn.answer for doc_id in turn.answer.doc_ids}
+        erased = {doc_id for doc_id, state in self._catalog.gone(cited).items() if state == "erased"}
         return RunContext(
             stop=run.is_stopped,
             report=run.report,
@@ -267,6 +269,7 @@ class TurnRunner:
             earlier_turns=tuple(
                 (turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before
             ),
+            earlier_documents=frozenset(cited - erased),
             topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
             quoted=_quoted(before),
             degraded=list(self._models.degraded()),

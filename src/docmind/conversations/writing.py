@@ -94,4 +94,5 @@ class Writing:
         """Return whether a document was erased that the model read."""
         read = {passage.hit.doc_id for passage in context.passages} | {hit.doc_id for hit in context.found}
         read |= {picture.place[0] for picture in context.pictures} | set(intent_of(state).doc_ids)
+        read |= context.earlier_documents
         return "erased" in self._catalog.gone(read).values()

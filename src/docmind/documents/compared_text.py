@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from docmind.blocks import PageBlock
 from docmind.documents.catalog import PageRecord
@@ -87,6 +86,7 @@ class ComparedText:
         self._headers: set[tuple[int, str]] = set()
         self._part, self._begun, self._stretch, self._kind = 0, 0, 0, ""
         self._words: dict[int, Words] = {}
+        self._keys: dict[str, str] = {}  # with this text alone: what is erased leaves no word behind
         for at, page in enumerate(self._pages):
             self._read(at, page)
         self._end()
@@ -200,7 +200,8 @@ class ComparedText:
 
     def _add(self, at: int, text: str, start: int, end: int, *, is_cell: bool = False) -> None:
         for found in _TOKEN.finditer(text, start, end):
-            self.tokens.append(Token(_key(found[0]), at, found.start(), found.end(), self._stretch))
+            key = self._keys.get(found[0]) or self._keys.setdefault(found[0], _key(found[0]))
+            self.tokens.append(Token(key, at, found.start(), found.end(), self._stretch))
             after = text[found.end() : found.end() + 1]
             is_end = found[0] in _ENDS and (not after or after.isspace()) and not is_cell
             if is_end or len(self.tokens) - self._begun >= _LONGEST:
@@ -273,7 +274,6 @@ def _masked(line: str) -> str:
     return " ".join(_NUMBER.sub("", line).split())
 
 
-@lru_cache(maxsize=65_536)
 def _key(token: str) -> str:
     """Return what a token is compared by."""
     plain = unicodedata.normalize("NFKC", _SPACES.sub("", token)).translate(_ALIKE)

@@ -3,16 +3,19 @@
 Units (sentences, headings, rows) that are equal are aligned first, by those that each document has once: an inserted
 page shifts nothing. What is left is moved where the other document has it in another place, else aligned by the
 words in common, and the words of aligned units are compared. No model is used.
+
+Above 500 lines: each of these steps takes what the one before has left.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import islice
 
 from docmind.documents.catalog import Catalog, PageRecord
 from docmind.documents.compared_text import ComparedText, Unit
@@ -35,6 +38,7 @@ _PAIRS = 40_000  # of units in a gap that are all compared; in a larger one thos
 _RARE = 20  # units of a gap that have a rare token
 _DIFFED = 4_000_000  # product of lengths, up to which repeated units are aligned
 _LONGEST = 600  # tokens of one change
+_MATCHED = 100  # removals that begin as an addition does, or have its words
 _READ = 20  # pages that are read between two reports of progress
 
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
@@ -279,30 +283,91 @@ def _without_equal(before: ComparedText, after: ComparedText, edits: list[_Edit]
     rest = [one for one in differing if one.kind not in ("removed", "added")]
     spans = _spans_of([(one.i1, one.i2) for one in removed])
     for i, j, size in _common(before, after, spans, _spans_of([(one.j1, one.j2) for one in added])):
-        place = next(one.i1 for one in added if one.j1 <= j < one.j2)
-        if not any(first <= i < last and first <= place <= last for first, last in spans):
+        at = bisect_right(added, j, key=lambda one: one.j1) - 1
+        if _span_at(spans, added[at].i1) != _span_at(spans, i):
             rest.append(_Edit("moved", i, i + size, j, j + size))
-        removed = [part for one in removed for part in _cut(one, (one.i1, one.i2), (i, i + size))]
-        added = [part for one in added for part in _cut(one, (one.j1, one.j2), (j, j + size))]
-    for one in list(added):
-        key = _keys(after, one.j1, one.j2)
-        for same in removed:
-            its = _keys(before, same.i1, same.i2)
-            is_here = any(first <= same.i1 < last and first <= one.i1 <= last for first, last in spans)
-            away = _Edit("moved", same.i1, same.i2, one.j1, one.j2)
-            if its == key and (is_here or any(_is_beside(away, each) for each in rest)):
-                rest += [] if is_here else [away]
-                removed.remove(same)
-                added.remove(one)
-                break
+        end = bisect_left(added, j + size, key=lambda one: one.j1)
+        added[at:end] = [part for one in added[at:end] for part in _cut(one, (one.j1, one.j2), (j, j + size))]
+        at = bisect_right(removed, i, key=lambda one: one.i1) - 1
+        end = bisect_left(removed, i + size, key=lambda one: one.i1)
+        removed[at:end] = [part for one in removed[at:end] for part in _cut(one, (one.i1, one.i2), (i, i + size))]
+    return _joined_moves(_Removals(before, after, spans, removed, rest).without(added))
+
+
+class _Removals:
+    """Removals that are matched with additions: those of the same words, and of the same first words in one place.
+
+    `rest` are the edits of other kinds, to which moves are added.
+    """
+
+    def __init__(
+        self, before: ComparedText, after: ComparedText, spans: list[_Pair], removed: list[_Edit], rest: list[_Edit]
+    ) -> None:
+        self._before, self._after, self._spans, self._rest = before, after, spans, rest
+        moves = [one for one in rest if one.kind == "moved"]
+        self._begins, self._ends = {(one.i1, one.j1) for one in moves}, {(one.i2, one.j2) for one in moves}
+        self._removed: dict[int, tuple[_Edit, _Key]] = {}
+        self._by_words: dict[tuple[int, _Key], dict[int, None]] = defaultdict(dict)
+        self._next = 0
+        for one in removed:
+            self._put(one)
+
+    def without(self, added: Sequence[_Edit]) -> list[_Edit]:
+        """Return all edits, without additions and removals that are none or are moves."""
+        left = [part for one in added for part in self._matched(one)]
+        return [*self._rest, *(one for one, _key in self._removed.values()), *left]
+
+    def _put(self, one: _Edit) -> None:
+        key = _keys(self._before, one.i1, one.i2)
+        self._removed[self._next] = one, key
+        for words in self._indexed(one, key):
+            self._by_words[words][self._next] = None
+        self._next += 1
+
+    def _take(self, number: int) -> _Edit:
+        one, key = self._removed.pop(number)
+        for words in self._indexed(one, key):
+            self._by_words[words].pop(number, None)
+        return one
+
+    def _indexed(self, one: _Edit, key: _Key) -> tuple[tuple[int, _Key], ...]:
+        """Return by what a removal or addition is found: all of its words, and its place with the first of them."""
+        return (-1, key), (_span_at(self._spans, one.i1), key[:_LEAST_TITLE])
+
+    def _matched(self, one: _Edit) -> list[_Edit]:
+        """Return what is left of an addition."""
+        key = _keys(self._after, one.j1, one.j2)
+        here = _span_at(self._spans, one.i1)
+        found = sorted({n for words in self._indexed(one, key) for n in islice(self._by_words[words], _MATCHED)})
+        for number in found:
+            same, its = self._removed[number]
+            is_here = here >= 0 and _span_at(self._spans, same.i1) == here
+            if its == key and (is_here or self._is_beside_move(same, one)):
+                self._take(number)
+                self._rest += [] if is_here else [self._noted(_Edit("moved", same.i1, same.i2, one.j1, one.j2))]
+                return []
             size = min(len(key), len(its))
-            if is_here and size >= _LEAST_TITLE and key != its and (key[:size] == its[:size]):
-                removed.remove(same)
-                added.remove(one)
-                removed += _cut(same, (same.i1, same.i2), (same.i1, same.i1 + size))
-                added += _cut(one, (one.j1, one.j2), (one.j1, one.j1 + size))
-                break
-    return _joined_moves([*rest, *removed, *added])
+            if is_here and size >= _LEAST_TITLE and key != its and key[:size] == its[:size]:
+                self._take(number)
+                for part in _cut(same, (same.i1, same.i2), (same.i1, same.i1 + size)):
+                    self._put(part)
+                return _cut(one, (one.j1, one.j2), (one.j1, one.j1 + size))
+        return [one]
+
+    def _is_beside_move(self, same: _Edit, one: _Edit) -> bool:
+        """Return whether the move of a removal to an addition goes on in another move."""
+        return (same.i2, one.j2) in self._begins or (same.i1, one.j1) in self._ends
+
+    def _noted(self, move: _Edit) -> _Edit:
+        self._begins.add((move.i1, move.j1))
+        self._ends.add((move.i2, move.j2))
+        return move
+
+
+def _span_at(spans: Sequence[_Pair], place: int) -> int:
+    """Return the number of the span that has a place, its end too; -1 for none."""
+    at = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return at if at >= 0 and place <= spans[at][1] else -1
 
 
 def _spans_of(parts: Sequence[_Pair]) -> list[_Pair]:
@@ -354,12 +419,6 @@ def _cut(edit: _Edit, own: _Pair, out: _Pair) -> list[_Edit]:
     if edit.kind == "removed":
         return [replace(edit, i1=first, i2=last) for first, last in left if first < last]
     return [replace(edit, j1=first, j2=last) for first, last in left if first < last]
-
-
-def _is_beside(one: _Edit, other: _Edit) -> bool:
-    """Return whether a move goes on in another."""
-    is_after = (one.i2, one.j2) == (other.i1, other.j1)
-    return other.kind == "moved" and (is_after or (other.i2, other.j2) == (one.i1, one.j1))
 
 
 def _joined_moves(edits: list[_Edit]) -> list[_Edit]:

@@ -142,16 +142,14 @@ class Library:
         """Move the earlier versions of a document to the bin, as `bin` does; what a person set on them goes to it.
 
         These are their tags, their collections, and the title of the newest that has one set by hand, where the
-        document has none. `earlier` is a document that is known to be an earlier version, whatever its name and text.
-        Returns those that are in the bin now. Raises `NotFoundError`.
+        document has none. With `earlier`, a document that is known to be an earlier version, whatever its name and
+        text, that one alone is replaced. Returns those that are in the bin now. Raises `NotFoundError`.
         """
         self._db.check_writable()
         if earlier:
             with self._db.transaction() as db:
                 join_series(db, doc_id, self._catalog.document(earlier))
-        older = self.earlier_versions(doc_id)
-        named = () if any(info.doc_id == earlier for info in older) else (earlier,) if earlier else ()
-        older += tuple(self._catalog.document(one) for one in named)
+        older = (self._catalog.document(earlier),) if earlier else self.earlier_versions(doc_id)
         if not older:
             return ()
         info = self._catalog.document(doc_id)

@@ -208,3 +208,15 @@ def test_the_recovery_code_opens_and_sets_a_passphrase(locked_by_words: AppState
     with pytest.raises(WrongKeyError):
         state.open(FIRST)
     assert state.open(SECOND).keys.asks_passphrase
+
+
+def test_a_result_with_texts_goes_with_an_erased_document_and_with_the_next_one(state: AppState) -> None:
+    docmind = state.open()
+    (added,) = docmind.add([report("herons", 2)])
+    for name in ("first", "second"):
+        state.start(name, lambda library, report: "The herons", has_texts=True).ends.wait(10)
+    state.start("third", lambda library, report: 3).ends.wait(10)
+    assert [state.work(name) is None for name in ("first", "second", "third")] == [True, False, False]
+    docmind.erasures.erase([added.doc_id or ""])
+    assert state.work("second") is None
+    assert state.work("third") is not None

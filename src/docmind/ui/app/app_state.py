@@ -82,6 +82,7 @@ class AppState:
         self.activity.note()
         if not docmind.is_read_only:
             docmind.queue.start()
+        docmind.caches.join(self)
         self._warm(docmind)
         self.watch_use()
 
@@ -217,6 +218,7 @@ class AppState:
         finally:
             if not docmind.is_read_only:
                 docmind.queue.start()
+            docmind.caches.join(self)
             self._warm(docmind)
 
     def _warm(self, docmind: DocMind) -> None:
@@ -247,14 +249,29 @@ class AppState:
             if name in self._works and self._works[name].is_over:
                 del self._works[name]
 
-    def start(self, name: str, work: Callable[[DocMind, Report], object], *, can_stop: bool = True) -> LongWork:
-        """Start work of minutes on the vault, unless one of this name is running; return what runs."""
+    def drop(self) -> None:
+        """Let go of work that has texts of documents, because one is erased."""
+        for name, work in list(self._works.items()):  # without the lock: who closes the vault holds it and waits for us
+            if work.has_texts:
+                work.stop()
+                self._works.pop(name, None)
+
+    def start(
+        self, name: str, work: Callable[[DocMind, Report], object], *, can_stop: bool = True, has_texts: bool = False
+    ) -> LongWork:
+        """Start work of minutes on the vault, unless one of this name is running; return what runs.
+
+        `has_texts` says that its result has texts of documents: it is kept until the next such work, or an erasure.
+        """
         docmind = self.open()
         with self._lock:
             going = self._works.get(name)
             if going is not None and not going.is_over:
                 return going
-            begun = self._works[name] = LongWork(can_stop=can_stop)
+            for other, one in list(self._works.items()) if has_texts else ():
+                if one.has_texts and one.is_over:
+                    del self._works[other]
+            begun = self._works[name] = LongWork(can_stop=can_stop, has_texts=has_texts)
         threading.Thread(target=begun.run, args=(lambda report: work(docmind, report),), name=name, daemon=True).start()
         return begun
 

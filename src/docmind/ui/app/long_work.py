@@ -34,6 +34,8 @@ class LongWork:
     result: Any = None
     error: DocMindError | None = None
     can_stop: bool = True
+    has_texts: bool = False
+    """Whether its result has texts of documents, which an erasure drops."""
     ends: threading.Event = field(default_factory=threading.Event)
 
     def report(self, done: int, total: int) -> None:

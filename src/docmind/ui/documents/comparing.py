@@ -63,7 +63,7 @@ def draw(docmind: DocMind) -> bool:
     going = app_state().work(name)
     if going is None:
         going = app_state().start(
-            name, lambda library, report: library.documents.compare(doc_id, other, progress=report)
+            name, lambda library, report: library.documents.compare(doc_id, other, progress=report), has_texts=True
         )
         going.ends.wait(1.0)  # a short one needs no bar
     if not going.is_over:

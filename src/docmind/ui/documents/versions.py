@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -31,8 +32,8 @@ def draw_offer(docmind: DocMind) -> None:
     done = (info for info in docmind.queue.uploads("done") if info.result == "added" and info.changed_at_ms > since)
     told = [info for info in done if info.message]  # what is a new version says so
     asked = dict.fromkeys(info.doc_id for info in told if info.doc_id not in decided)
-    offers = [(doc_id, older) for doc_id in asked if (older := _older(docmind, doc_id))]
-    for doc_id, older in offers[:_OFFERED]:
+    offers = ((doc_id, older) for doc_id in asked if (older := _older(docmind, doc_id)))
+    for doc_id, older in islice(offers, _OFFERED):
         _draw_one(docmind, docmind.documents.get(doc_id), older[0])
 
 
