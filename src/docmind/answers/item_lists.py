@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from docmind.answers.list_questions import ListQuestion, table, word_list
@@ -34,6 +34,12 @@ _SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
 _LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
+_ENUMERATED, _PART = 3, 10  # parts of an enumeration in a sentence, and words of a part
+_ANNOUNCES = re.compile(
+    r":\s+(?=\S)|\s(?:by|are|were|is|includes?|including|from|with|such as|por|são|foram|son|fueron|incluyen?|inclui|"
+    r"incluem|sind|waren|von|durch|sont|étaient|par|comprend|comprennent)\s+"
+)
+_STEM = 4  # letters of a stem, at least
 _PROSE = 0.6  # less than what a list scores
 _TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
 Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline"]
@@ -42,7 +48,7 @@ Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline
 class Item(NamedTuple):
     """An item: its page, the span of its words there, whether it is ticked (None without a checkbox), and its words.
 
-    `cells` has the words of each cell of a row.
+    `cells` has the words of each cell of a row; `level` counts from 0 for an item within items.
     """
 
     page_no: int
@@ -51,13 +57,15 @@ class Item(NamedTuple):
     is_done: bool | None
     words: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...] = ()
+    level: int = 0
 
 
 @dataclass(slots=True)
 class ItemList:
     """Items that belong together, and the texts that announce them: those right above, and those further out.
 
-    `has_people` tells that a column of a table is one of people; `around` are the words of the pages that it is on.
+    `has_people` tells that a column of a table is one of people; `around` are the words of the pages that it is on,
+    `header` the names of the columns of a table, `opening` the words that the document opens with.
     """
 
     near: tuple[str, ...]
@@ -66,6 +74,8 @@ class ItemList:
     has_people: bool = False
     around: set[str] = field(default_factory=set[str])
     items: list[Item] = field(default_factory=list[Item])
+    header: tuple[str, ...] = ()
+    opening: str = ""
 
 
 class Fit(NamedTuple):
@@ -84,6 +94,8 @@ class _Line(NamedTuple):
     start: int
     end: int
     block: PageBlock | None = None
+    is_apart: bool = False
+    is_section: bool = False
 
 
 def words_of_list(text: str) -> list[str]:
@@ -115,14 +127,16 @@ class ListReader:
         self._page = set[str]()
         self._mark = self._last = ""
         self._tables: dict[int, ItemList] = {}
-        self._headers = False
+        self._headers = self._is_section = False
 
     def read(self, page_no: int, text: str, structure: Sequence[PageBlock]) -> Iterator[ItemList]:
         """Yield the lists that end on a page; `close` yields those that are open."""
         if not self._opening:
             self._opening = opening_of(text, structure)
         self._page = {word for word in _WORD.findall(lowered_alike(text)) if word in self._asked}
-        for line in _lines(text, structure):
+        for line in _sectioned(list(_lines(text, structure))):
+            if line.kind in ("prose", "label", "item") and self._asked:
+                yield from self._enumerated(page_no, text, line)
             if line.kind == "row":
                 yield from self._end()
                 self._row(page_no, text, line)
@@ -148,7 +162,8 @@ class ListReader:
             return held
         if any(len(cell) == 1 and any(is_form(word, cell[0]) for word in self._asked) for cell in first.cells):
             near = (*held.near, " ".join(first.words))
-            return replace(held, near=near, items=held.items[1:])
+            header = tuple(" ".join(cell) for cell in first.cells)
+            return replace(held, near=near, items=held.items[1:], header=header)
         return held
 
     def _end(self) -> Iterator[ItemList]:
@@ -158,6 +173,7 @@ class ListReader:
             current = None
         if current is not None and len(current.items) >= (2 if current.kind in ("short", "label") else 1):
             yield current
+            yield from _nested(current)
 
     def _announced(self, said: str, line: _Line) -> None:
         """Keep a heading, or a line that announces what follows."""
@@ -165,8 +181,10 @@ class ListReader:
             self._heading, self._lead = said, ""
         elif line.kind == "lead":
             self._lead = said
+            self._heading = said if line.is_section else self._heading
         else:
             self._lead = ""
+        self._is_section = line.is_section
 
     def _listed(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
         said = text[line.start : line.end].strip()
@@ -178,7 +196,8 @@ class ListReader:
             return
         if line.kind == "short":
             is_listed = self._current is not None and self._current.kind == "short"
-            is_below = self._current is None and (self._lead.endswith(":") or self._is_title(self._lead))
+            is_announced = self._is_section or self._lead.endswith(":") or self._is_title(self._lead)
+            is_below = self._current is None and bool(self._lead) and is_announced
             if self._is_title(said) or not (is_listed or is_below):
                 yield from self._end()
                 self._lead = self._heading = said
@@ -220,18 +239,36 @@ class ListReader:
         parts = [_item(page_no, text, start + a, start + b) for a, b in _parts(text[start : line.end])]
         if len(parts) > 1:
             yield ItemList(
-                (label,), (self._heading, self._lead, *self._names), "inline", around=self._page, items=parts
+                (label,), (self._heading, self._lead, self._label), "inline", around=self._page, items=parts,
+                opening=self._opening,
             )
 
-    @property
-    def _names(self) -> tuple[str, str]:
-        """The texts that name the document: its name, and how it opens."""
-        return self._label, self._opening
+    def _enumerated(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
+        """Yield the parts of sentences such as `Attended by Ana Reis, Rui Melo and Eva Sá`."""
+        said = text[line.start : line.end]
+        if "," not in said and ";" not in said:
+            return
+        for a, b in units(said):
+            sentence = said[a:b]
+            for match in _ANNOUNCES.finditer(sentence):
+                lead = sentence[: match.start()]
+                if not any(_met(word, _words((lead,))) for word in self._asked):
+                    continue
+                spans = _parts(sentence[match.end() :].rstrip(" .;"))
+                is_long = any(len(sentence[match.end() + c : match.end() + d].split()) > _PART for c, d in spans)
+                if len(spans) < _ENUMERATED or is_long:
+                    continue
+                at = line.start + a + match.end()
+                parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
+                far = (self._heading, self._lead, self._label)
+                yield ItemList((lead,), far, "inline", around=self._page, items=parts, opening=self._opening)
+                break
 
     def _new(self, line: _Line) -> ItemList:
         path = line.block.path if line.block is not None and line.block.path else ()
         heading = path[-1] if path else self._heading
-        return ItemList(tuple(filter(None, (self._lead, heading))), (*path[:-1], *self._names), line.kind)
+        near = tuple(filter(None, (self._lead, heading)))
+        return ItemList(near, (*path[:-1], self._label), line.kind, opening=self._opening)
 
     def _row(self, page_no: int, text: str, line: _Line) -> None:
         block = line.block
@@ -247,7 +284,8 @@ class ListReader:
             near = tuple(filter(None, (about.caption, about.sheet, *about.header, *block.path[-1:], self._lead)))
             people = word_list("labels", "people")
             has_people = any(word in people for name in about.header for word in _words((name,)))
-            held = ItemList(near, (*block.path[:-1], *self._names), "row", has_people)
+            far = (*block.path[:-1], self._label)
+            held = ItemList(near, far, "row", has_people, header=about.header, opening=self._opening)
             self._tables[about.number] = held
         held.around |= self._page
         held.items.append(_item(page_no, text, line.start, line.end)._replace(cells=cells))
@@ -264,7 +302,48 @@ def _item_of(page_no: int, text: str, line: _Line) -> Item:
             break
         if mark is not None:
             start = max(start, mark.end())
-    return _item(page_no, text, start, line.end, state)
+    level = line.block.level if line.block is not None and line.kind == "item" else 0
+    return _item(page_no, text, start, line.end, state)._replace(level=level)
+
+
+def _nested(held: ItemList) -> Iterator[ItemList]:
+    """Yield the items below each item that has others, announced by it."""
+    below: list[ItemList] = []  # one for each item that is open, the outermost first
+    for item in held.items if any(item.level for item in held.items) else ():
+        while len(below) > item.level:
+            if (ended := below.pop()).items:
+                yield ended
+        if below:
+            below[-1].items.append(item)
+        near = (" ".join(item.words),)
+        below.append(ItemList(near, (*held.near, *held.far), "item", around=held.around, opening=held.opening))
+    yield from (one for one in below if one.items)
+
+
+def _sectioned(lines: list[_Line]) -> list[_Line]:
+    """Return the lines of a page, a short line as a lead where blank lines show that it announces the lines below.
+
+    It stands alone above them, or is their first one where none stands alone but the title of the page.
+    """
+    groups = list[list[int]]()
+    for n, line in enumerate(lines):
+        is_apart = line.is_apart or not n or line.kind in ("head", "row") or lines[n - 1].kind in ("head", "row")
+        if is_apart:
+            groups.append([])
+        groups[-1].append(n)
+    listed = [len(group) > 1 and all(lines[n].kind in ("short", "label") for n in group) for group in groups]
+    alone = [len(group) == 1 and lines[group[0]].kind == "short" for group in groups]
+    heads = [at for at in range(1, len(groups) - 1) if alone[at] and not alone[at + 1]]
+    if not any(listed[at + 1] for at in heads):
+        heads = [0] if sum(listed) == 1 and alone[0] and listed[1] else []
+    leads = [groups[at][0] for at in heads] or [
+        group[0]
+        for at, group in enumerate(groups)
+        if listed[at] and lines[group[0]].kind == "short" and not (at and lines[groups[at - 1][-1]].kind == "lead")
+    ]
+    for n in leads:
+        lines[n] = lines[n]._replace(kind="lead", is_section=True)
+    return lines
 
 
 def _mark_of(said: str) -> str:
@@ -316,7 +395,7 @@ def _lines(text: str, structure: Sequence[PageBlock]) -> Iterator[_Line]:
         elif _has_own_lines(said):
             yield from _bare(text, block.start, block.end)
         else:
-            yield _Line(_kind(said), block.start, block.end, block)
+            yield _Line(_kind(said), block.start, block.end, block, is_apart=block.level > 0)
     yield from _bare(text, at, len(text))
 
 
@@ -338,9 +417,10 @@ def _bare(text: str, start: int, end: int) -> Iterator[_Line]:
         if last is not None and is_going_on and last.kind in ("item", "prose", "label"):
             last = last._replace(end=b)
             continue
+        is_apart = last is not None and text.count("\n", last.end, a) > 1
         if last is not None:
             yield last
-        last = _Line(kind, a, b)
+        last = _Line(kind, a, b, is_apart=is_apart)
     if last is not None:
         yield last
 
@@ -361,8 +441,17 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
 
     Each word is one of what announces the list, of the document's name, of a checkbox, or of the items, in this order.
     """
-    near, far, context = _words(held.near), _words(held.far), words_of_list(question.context)
+    near, far, context = _announcing(held), _words(held.far), words_of_list(question.context)
+    opening = _words((held.opening,))
     has_boxes = any(item.is_done is not None for item in held.items)
+    denied = [word for word in words_of_list(question.denied) if word not in word_list("items", "light")]
+    is_denying = held.kind != "row" and not word_list("states", "negations").isdisjoint(near)
+    if is_denying and not question.denied:
+        return None
+    if question.denied and not is_denying:
+        if not denied or held.kind != "row":
+            return None
+        asked = [word for word in asked if word not in denied]
     score, is_named, is_near_it, filters = 0.0, False, False, list[str]()
     state: bool | None = None
     for word in asked:
@@ -380,12 +469,25 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     used, is_whole_cell = 0, False
     for word in filters:
         whole = [item for item in kept if _has_cell(word, item, asked)]
-        if passing := whole or [item for item in kept if any(is_form(word, one) for one in item.words)]:
+        passing = whole or [item for item in kept if any(is_form(word, one) for one in item.words)]
+        in_opening = _met(word, opening) if not passing or word not in question.names else 0
+        if in_opening:
+            score, is_near_it = score + in_opening / 4, True
+        elif passing:
             kept, used, is_whole_cell = passing, used + 1, bool(whole)
+            score += 0.5 * (word in question.names)
         elif word in context and word in held.around:
             score += 0.1
         elif word not in word_list("items", "light"):
             return None
+    if denied and not is_denying:
+        having = [item for item in held.items if all(_has_cell(word, item, denied) for word in denied)]
+        kept = [item for item in kept if item not in having]
+        used, is_whole_cell = used + bool(having), bool(having)
+        if not having:
+            return None
+    if question.is_who and held.kind == "row":
+        kept = [item for item in kept if not _lacks(item, held, asked)]
     is_of_people = is_whole_cell and ((question.is_who and held.has_people) or question.is_explicit)
     is_whole = held.kind == "row" or not _LISTS.isdisjoint(asked)
     if not kept or not (is_named or (is_near_it and (is_whole or state is not None)) or is_of_people):
@@ -393,7 +495,8 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     is_many = question.is_explicit or question.is_plural
     if len(held.items) == 1 and not used and not is_many:
         return None  # one thing that is asked for is quoted
-    if held.kind == "inline" and not (is_many or question.is_who):
+    is_told = len(held.items) >= _ENUMERATED and is_named and not used
+    if held.kind == "inline" and not (is_many or question.is_who or is_told):
         return None
     if held.kind == "prose" and not is_many:
         return None
@@ -404,6 +507,21 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     if question.is_single and (used or not is_named or held.kind == "row" or len(kept) < 2):
         return None
     return Fit(score + (state is not None) + 0.1 * used, kept, is_named or is_of_people or state is not None)
+
+
+def _announcing(held: ItemList) -> list[str]:
+    """Return the words of what announces a list; what says that something is not allowed is one word of them."""
+    states = table()["states"]
+    said = [re.sub(states["forbids"], " forbidden ", lowered_alike(text)) for text in held.near]
+    return _words(re.sub(states["spanish_no"], " not ", text) for text in said)
+
+
+def _lacks(item: Item, held: ItemList, asked: Sequence[str]) -> bool:
+    """Return whether a row has nothing in a column that is asked for."""
+    return any(
+        not cell and any(_met(word, _words((name,))) for word in asked)
+        for name, cell in zip(held.header, item.cells, strict=False)
+    )
 
 
 def _has_cell(word: str, item: Item, asked: Sequence[str]) -> bool:
@@ -424,7 +542,17 @@ def _met(word: str, held: Sequence[str]) -> float:
         return 2.0
     if any(is_form(word, one) for one in held):
         return 1.5
-    return 1.0 if any(word in group and not group.isdisjoint(held) for group in _same()) else 0.0
+    if any(word in group and not group.isdisjoint(held) for group in _same()):
+        return 1.0
+    return 0.8 if any(_is_derived(word, one) for one in held) else 0.0
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_derived(one: str, other: str) -> bool:
+    """Return whether two words have one stem, and endings that make one out of the other: `leads`, `leaders`."""
+    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    endings = word_list("", "derived") | {""}
+    return any(one[n:] in endings and other[n:] in endings for n in range(max(_STEM, shared - 2), shared + 1))
 
 
 @cache

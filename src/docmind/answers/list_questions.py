@@ -22,6 +22,12 @@ _LEADING = re.compile(  # `to which countries`
     r"(?:to|in|on|at|for|from|by|with|of|em|a|para|de|por|con|en|com|an|auf|zu|bei|mit|fur|dans|pour|avec) "
     r"(?=(?:which|what|que|quais|cuales|welche[nmr]?|quels|quelles)\b)"
 )
+_FEW = 5  # words of a question without a verb
+_DENIED = re.compile(
+    r"\b(?:(?:does|do|did|is|are|was|were|has|have)n.t|not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b"
+)
+_SPANISH = re.compile(r"\b(?:qué|quién(?:es)?|cuál(?:es)?)\b", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?: [A-ZÀ-ÖØ-Þ][\w'’-]+)+")
 _EDGES = " \t\n?!.,;:¿¡\"'“”„«»‘’"
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{1,200})[\"”“»]")
 _WITHIN = re.compile(
@@ -36,6 +42,8 @@ class ListQuestion(NamedTuple):
     `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_plural` that several things
     are, `is_single` that one thing may be. `context` are words behind the first preposition, which may only say where
     the list is. `is_quoted` is a mention in quotation marks, which has no other form.
+    `denied` are the words behind a `not`, `names` folded words that stand next to each other with capitals, and
+    `is_bare` tells of a question without a verb and a question word.
     """
 
     what: Listable
@@ -47,6 +55,9 @@ class ListQuestion(NamedTuple):
     is_single: bool = False
     context: str = ""
     is_quoted: bool = False
+    denied: str = ""
+    names: tuple[str, ...] = ()
+    is_bare: bool = False
 
 
 class _Forms(NamedTuple):
@@ -55,6 +66,7 @@ class _Forms(NamedTuple):
     kinds: tuple[tuple[Listable, re.Pattern[str]], ...]
     items: tuple[re.Pattern[str], ...]
     single: tuple[re.Pattern[str], ...]
+    bare: tuple[re.Pattern[str], ...]
     opening: tuple[re.Pattern[str], ...]
     never: re.Pattern[str]
     who: frozenset[str]
@@ -97,6 +109,7 @@ def _forms() -> _Forms:
         (("people", who), *kinds),
         tuple(map(re.compile, data["items"]["asked"])),
         tuple(map(re.compile, data["items"]["single"])),
+        tuple(map(re.compile, data["items"]["bare"])),
         tuple(map(re.compile, data["items"]["opening"])),
         re.compile(data["items"]["never"]),
         frozenset(data["items"]["who"]),
@@ -116,28 +129,32 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
             return
     values = list[ListQuestion]()
     for what, form in forms.kinds:
-        if (found := form.fullmatch(folded)) is not None and _is_asked(folded):
+        if (found := form.fullmatch(folded)) is not None and (found["place"] or _is_asked(folded)):
             place = line[slice(*found.span("place"))].strip(_EDGES) if found["place"] else ""
             values.append(ListQuestion(what, "", (("", place),)))
             break
     if not values or values[0].what != "identifiers":  # `serial numbers` may name a column
         yield from values
         values = []
-    yield from _items(folded, forms)
+    yield from _items(line, folded, forms)
     yield from values
 
 
-def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
+def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     """Yield the question for the items of a list, where it reads as one."""
-    line = re.sub(table()["states"]["to_do"], "open", folded)
-    line = _LEADING.sub("", line)
-    if forms.never.search(line):
+    line = _LEADING.sub("", re.sub(table()["states"]["to_do"], "open", folded))
+    line = " ".join(re.sub(table()["states"]["forbids"], " forbidden ", line).split())
+    line = re.sub(table()["states"]["spanish_no"], " not ", line) if _SPANISH.search(said) else line
+    before, denied, behind = _DENIED.sub("\n", line, count=1).partition("\n")
+    line = " ".join(f"{before} {behind}".split())
+    if forms.never.search(line) or (denied and not behind.strip()):
         return
     for form in forms.opening:
         if (found := form.fullmatch(line)) is not None:
             yield ListQuestion("items", f"{found['topic']} hours", (("", ""),), is_single=True)
             return
-    for form in (*forms.single, *forms.items):
+    bare = forms.bare if _is_bare(line) else ()
+    for form in (*forms.single, *forms.items, *bare):
         if (found := form.fullmatch(line)) is not None and (topic := found["topic"].strip(_EDGES)):
             yield ListQuestion(
                 "items",
@@ -146,7 +163,10 @@ def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
                 is_who=line.split()[0] in forms.who,
                 is_explicit=re.match(table()["items"]["explicit"], line) is not None,
                 is_plural=re.match(table()["items"]["plural"], line) is not None,
-                is_single=form in forms.single,
+                is_single=form in (*forms.single, *forms.bare),
+                denied=behind,
+                names=tuple(word for run in _NAME.findall(said) for word in lowered_alike(run).split()),
+                is_bare=form in forms.bare,
                 context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
             )
             return
@@ -160,6 +180,12 @@ def _begun(line: str) -> str:
     return line[: -len(" auf")] if re.match(r"(?:liste|zahle)\b.*\sauf$", folded) else line
 
 
+def _is_bare(line: str) -> bool:
+    """Return whether a few words name several things: `agenda items`."""
+    words = line.split()
+    return len(words) <= _FEW and any(len(word) > 3 and word.endswith(("s", "x", "en")) for word in words)
+
+
 def _is_asked(folded: str) -> bool:
     """Return whether a question for values begins as one: `Paris dates` alone is a search."""
     lead = table()["frame"]["lead"]
@@ -168,7 +194,7 @@ def _is_asked(folded: str) -> bool:
 
 def is_listing(question: str) -> bool:
     """Return whether a question asks for a list of any kind."""
-    return next(list_questions(question), None) is not None
+    return any(not asked.is_bare for asked in list_questions(question))
 
 
 def mention_of(words: str) -> ListQuestion:

@@ -225,9 +225,15 @@ class DirectAnswers:
         return replace(intent, doc_ids=meant) if meant else PASSAGES
 
     def _is_of_tables(self, question: str, scope: Scope) -> bool:
-        """Return whether a query over tables answers a question, with all of its rows where it lists them."""
+        """Return whether a query over tables answers a question, with all of its rows where it lists them.
+
+        A list of a table without names of columns is made by its lines.
+        """
         found = self.tables.answer(question, scope.filters)
-        return found is not None and (found.computed.rows_total <= CITED or not is_listing(question))
+        if found is None or not is_listing(question):
+            return found is not None
+        is_headed = any(not name.isdigit() for name in found.computed.columns)
+        return is_headed and found.computed.rows_total <= CITED
 
     def _changes_meant(self, intent: Intent, scope: Scope) -> Intent:
         """Return the intent with the two versions that it compares, or passages where no such two are meant."""
