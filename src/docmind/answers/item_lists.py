@@ -34,12 +34,15 @@ _SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
 _LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
-_ENUMERATED, _PART = 3, 10  # parts of an enumeration in a sentence, and words of a part
+_ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
 _ANNOUNCES = re.compile(
-    r":\s+(?=\S)|\s(?:by|are|were|is|includes?|including|from|with|such as|por|são|foram|son|fueron|incluyen?|inclui|"
-    r"incluem|sind|waren|von|durch|sont|étaient|par|comprend|comprennent)\s+"
+    r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|foram|"
+    r"inclui|incluem|presentes|participaram|compareceram|son|fueron|con|incluyen?|asistieron|sind|waren|von|durch|an|für|mit|"
+    r"anwesend|sont|étaient|par|pour|avec|présents|comprend|comprennent)\s+",
+    re.IGNORECASE,
 )
-_STEM = 4  # letters of a stem, at least
+_STEM, _JOINED = 4, 6  # letters of a stem, and of a word that others are joined to, at least
+_UNNAMED = 0.5  # less, where only a name and another word fit a table
 _PROSE = 0.6  # less than what a list scores
 _TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
 Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline"]
@@ -250,19 +253,17 @@ class ListReader:
             return
         for a, b in units(said):
             sentence = said[a:b]
-            for match in _ANNOUNCES.finditer(sentence):
-                lead = sentence[: match.start()]
-                if not any(_met(word, _words((lead,))) for word in self._asked):
-                    continue
-                spans = _parts(sentence[match.end() :].rstrip(" .;"))
-                is_long = any(len(sentence[match.end() + c : match.end() + d].split()) > _PART for c, d in spans)
-                if len(spans) < _ENUMERATED or is_long:
-                    continue
-                at = line.start + a + match.end()
-                parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
-                far = (self._heading, self._lead, self._label)
-                yield ItemList((lead,), far, "inline", around=self._page, items=parts, opening=self._opening)
-                break
+            found = list(_ANNOUNCES.finditer(sentence, 0, max(sentence.find(","), sentence.find(";"))))
+            match = next((one for one in found if ":" in one.group()), found[-1] if found else None)
+            if match is None or not any(_met(word, _words((sentence[: match.end()],))) for word in self._asked):
+                continue
+            spans = _parts(sentence[match.end() :].rstrip(" .;"))
+            if len(spans) < _ENUMERATED or any(d - c > _PART for c, d in spans):
+                continue
+            at = line.start + a + match.end()
+            parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
+            near, far = (sentence[: match.end()],), (self._heading, self._lead, self._label)
+            yield ItemList(near, far, "inline", around=self._page, items=parts, opening=self._opening)
 
     def _new(self, line: _Line) -> ItemList:
         path = line.block.path if line.block is not None and line.block.path else ()
@@ -444,7 +445,7 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     near, far, context = _announcing(held), _words(held.far), words_of_list(question.context)
     opening = _words((held.opening,))
     has_boxes = any(item.is_done is not None for item in held.items)
-    denied = [word for word in words_of_list(question.denied) if word not in word_list("items", "light")]
+    denied = [word for word in words_of_list(question.denied) if word not in word_list("items", "light") | word_list("items", "idle")]
     is_denying = held.kind != "row" and not word_list("states", "negations").isdisjoint(near)
     if is_denying and not question.denied:
         return None
@@ -453,6 +454,7 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
             return None
         asked = [word for word in asked if word not in denied]
     score, is_named, is_near_it, filters = 0.0, False, False, list[str]()
+    is_of_name = held.kind == "row" and any(_has_cell(question.names[0], item, asked) for item in held.items if question.names)
     state: bool | None = None
     for word in asked:
         if (met := _met(word, near)) > 0:
@@ -468,6 +470,8 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     kept = [item for item in held.items if state is None or item.is_done is state]
     used, is_whole_cell = 0, False
     for word in filters:
+        if word in word_list("items", "idle"):
+            continue
         whole = [item for item in kept if _has_cell(word, item, asked)]
         passing = whole or [item for item in kept if any(is_form(word, one) for one in item.words)]
         in_opening = _met(word, opening) if not passing or word not in question.names else 0
@@ -478,6 +482,8 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
             score += 0.5 * (word in question.names)
         elif word in context and word in held.around:
             score += 0.1
+        elif is_of_name and is_named and word == asked[0]:
+            score -= _UNNAMED  # `books`, of a table that has a column for who borrowed them
         elif word not in word_list("items", "light"):
             return None
     if denied and not is_denying:
@@ -544,7 +550,10 @@ def _met(word: str, held: Sequence[str]) -> float:
         return 1.5
     if any(word in group and not group.isdisjoint(held) for group in _same()):
         return 1.0
-    return 0.8 if any(_is_derived(word, one) for one in held) else 0.0
+    if any(_is_derived(word, one) for one in held):
+        return 0.8
+    # German joins words: `Wanderung`, `Herbstwanderung`.
+    return 0.6 if len(word) >= _JOINED and any(one.endswith(word) for one in held) else 0.0
 
 
 @lru_cache(maxsize=1 << 14)
@@ -552,6 +561,8 @@ def _is_derived(one: str, other: str) -> bool:
     """Return whether two words have one stem, and endings that make one out of the other: `leads`, `leaders`."""
     shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     endings = word_list("", "derived") | {""}
+    if shared == _STEM - 1:  # `owns`, `owner`
+        return not {one[shared:], other[shared:]}.isdisjoint(("er", "ers")) and one[shared:] in endings
     return any(one[n:] in endings and other[n:] in endings for n in range(max(_STEM, shared - 2), shared + 1))
 
 

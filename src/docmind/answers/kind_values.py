@@ -61,6 +61,10 @@ _STREET = re.compile(
     r"|(?<!\w)[A-ZÄÖÜ][\w-]*(?:straße|strasse|str\.|weg|allee|platz|gasse|ring)\s\d{1,4}[a-z]?(?!\w)"
 )
 _VALUE = re.compile(r"(?:[^.;\n]|\.(?!\s)|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|Sr))\.|(?<=\bMrs|\bSra)\.)+")
+_TO_STOP = re.compile(r"(?:[^.;\n]|\n(?!\n)|\.(?!\s)|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|Sr))\.|(?<=\bMrs|\bSra)\.)+")
+_PIECE = re.compile(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/\n–—])+")
+_WRAPPED = re.compile(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/–—])+")  # over the end of a line
+_LONGEST = 600  # characters of an enumeration of people
 _LABEL = re.compile(r"(?:^|(?<=[.;]\s))[\s•*\-–—☐☒☑✓▪●]*(?:\d{1,3}[.)]\s*)?([^\n:.;]{2,40}):\s+", re.MULTILINE)
 _ABBREVIATED = 3  # letters of an abbreviation, at most
 _BULLET = re.compile(r"^\s*(?:[•*\-–—☐☒☑✓▪●‣◦]|\d{1,3}[.)])\s+")
@@ -229,11 +233,23 @@ def _people(text: str, language: str, structure: Sequence[PageBlock]) -> Iterato
         for one in _names_in(text, start, end):
             if not _overlaps(one, organisations):
                 yield from _person(text, one)
+    for start, end in _told_people(text):
+        for one in _names_in(text, start, end, _WRAPPED):
+            if not _overlaps(one, organisations):
+                yield from _person(text, one)
     for run in _RUN.finditer(text):
         for part in _parts(text, *run.span()):
             person = _known_person(text, part, language)
             if person is not None and not _overlaps(person, organisations):
                 yield from _person(text, person)
+
+
+def _told_people(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands behind words such as `attended by`, to the end of the sentence."""
+    for cue in re.finditer(table()["people"]["told_by"], lowered_alike(text)):
+        value = _TO_STOP.match(text, cue.end(), cue.end() + _LONGEST)
+        if value is not None:
+            yield value.span()
 
 
 def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
@@ -253,12 +269,12 @@ def _words_at(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     return [(m.start(), m.end(), fold(m.group().lower()).strip(".")) for m in _NAME_WORD.finditer(text, start, end)]
 
 
-def _names_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _names_in(text: str, start: int, end: int, piece: re.Pattern[str] = _PIECE) -> Iterator[tuple[int, int]]:
     """Yield the names in a text that is told to have people: each part between commas that is made of capitals."""
     said = text[start:end]
     bullet = _BULLET.match(said)
     at = start + (bullet.end() if bullet else 0)
-    pieces = re.finditer(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/\n–—])+", text[at:end])
+    pieces = piece.finditer(text[at:end])
     for piece in pieces:
         begin, stop = at + piece.start(), at + piece.end()
         words = _words_at(text, begin, stop)

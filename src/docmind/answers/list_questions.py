@@ -20,8 +20,11 @@ LONGEST = 300  # characters of a question that is looked at
 _TABLE = Path(__file__).with_name("listing.toml")
 _LEADING = re.compile(  # `to which countries`
     r"(?:to|in|on|at|for|from|by|with|of|em|a|para|de|por|con|en|com|an|auf|zu|bei|mit|fur|dans|pour|avec) "
-    r"(?=(?:which|what|que|quais|cuales|welche[nmr]?|quels|quelles)\b)"
+    r"(?=(?:which|what|whom|que|quais|cuales|welche[nmr]?|quels|quelles)\b)"
 )
+_SENTENCES = re.compile(r"(?<=[?!.]) (?=[^\W\d_])")
+_ALIKE = 5  # letters that forms of a word share
+_NAMES = re.compile(r"(?:\w+ ){0,4}(?:names|nomes|nombres|namen|noms)\b")
 _FEW = 5  # words of a question without a verb
 _DENIED = re.compile(
     r"\b(?:(?:does|do|did|is|are|was|were|has|have)n.t|not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b"
@@ -121,7 +124,7 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
     line = " ".join(question.split()).strip(_EDGES.replace('"', "").replace("”", "").replace("»", ""))
     if not line or len(line) > LONGEST:
         return
-    line = _begun(line)
+    line = _begun(_last_asked(line))
     folded, forms = lowered_alike(line), _forms()
     for form in forms.mention:
         if (found := form.fullmatch(folded)) is not None and (topic := _topic(line, *found.span("topic"))):
@@ -133,7 +136,8 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
             place = line[slice(*found.span("place"))].strip(_EDGES) if found["place"] else ""
             values.append(ListQuestion(what, "", (("", place),)))
             break
-    if not values or values[0].what != "identifiers":  # `serial numbers` may name a column
+    may_be_named = values and (values[0].what == "identifiers" or _NAMES.match(folded))
+    if not may_be_named:  # `serial numbers` may name a column, `names of the tenants` a list
         yield from values
         values = []
     yield from _items(line, folded, forms)
@@ -172,6 +176,14 @@ def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
             return
 
 
+def _last_asked(line: str) -> str:
+    """Return the last of several sentences where it asks for what the first ones ask for."""
+    *first, last = _SENTENCES.split(line)
+    said = {word[:_ALIKE] for word in re.findall(r"\w{4,}", lowered_alike(last))}
+    asked = {word[:_ALIKE] for one in first for word in re.findall(r"\w{4,}", lowered_alike(one))}
+    return last if first and not said.isdisjoint(asked) else line
+
+
 def _begun(line: str) -> str:
     """Return a question that begins with `list` where it asks for a list of something."""
     folded = lowered_alike(line)
@@ -183,7 +195,9 @@ def _begun(line: str) -> str:
 def _is_bare(line: str) -> bool:
     """Return whether a few words name several things: `agenda items`."""
     words = line.split()
-    return len(words) <= _FEW and any(len(word) > 3 and word.endswith(("s", "x", "en")) for word in words)
+    content = [word for word in words if word not in word_list("items", "function")]
+    is_plural = any(len(word) > 3 and word.endswith(("s", "x", "en")) for word in content)
+    return len(content) <= _FEW and (is_plural or len(content) > 1)
 
 
 def _is_asked(folded: str) -> bool:
