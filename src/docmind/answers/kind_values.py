@@ -373,7 +373,7 @@ def _verbs() -> frozenset[str]:
 
 def _organisations(text: str, _language: str, structure: Sequence[PageBlock]) -> Iterator[Found]:
     ends, heads, tails = _orgs()
-    for words in _sentences_of_runs(text):
+    for words in _sentences_of_runs(text, _row_ends(structure)):
         span = _organisation(text, words, ends, heads, tails)
         if span is not None:
             yield Found(*span, _plain(text[slice(*span)]).strip("."))
@@ -389,13 +389,19 @@ def _organisations(text: str, _language: str, structure: Sequence[PageBlock]) ->
             yield Found(begin, begin + len(kept), _plain(kept))
 
 
-def _sentences_of_runs(text: str) -> Iterator[list[tuple[int, int, str]]]:
-    """Yield the words of each run of capitals, split where a sentence or a paragraph ends."""
+def _row_ends(structure: Sequence[PageBlock]) -> frozenset[int]:
+    """Return where rows end: no name goes on behind one."""
+    return frozenset(block.end for block in structure if block.kind in ("row", "header_row"))
+
+
+def _sentences_of_runs(text: str, row_ends: frozenset[int]) -> Iterator[list[tuple[int, int, str]]]:
+    """Yield the words of each run of capitals, split where a sentence, a paragraph or a row ends."""
     for run in _RUN.finditer(text):
         held = list[tuple[int, int, str]]()
         for word in _words_at(text, *run.span()):
             gap = text[held[-1][1] : word[0]] if held else ""
             is_end = bool(held) and text[held[-1][1] - 1] == "." and len(held[-1][2]) > _ABBREVIATED
+            is_end = is_end or (bool(held) and not row_ends.isdisjoint(range(held[-1][1], word[0])))
             if held and ("\n\n" in gap or is_end):
                 yield held
                 held = []

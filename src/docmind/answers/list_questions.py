@@ -169,7 +169,7 @@ def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
                 is_plural=re.match(table()["items"]["plural"], line) is not None,
                 is_single=form in (*forms.single, *forms.bare),
                 denied=behind,
-                names=tuple(word for run in _NAME.findall(said) for word in lowered_alike(run).split()),
+                names=tuple(word for run in _NAME.findall(said.partition(" ")[2]) for word in lowered_alike(run).split()),
                 is_bare=form in forms.bare,
                 context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
             )
