@@ -22,7 +22,7 @@ from docmind.embedding import STOP_WORDS, fold
 
 _BULLET = re.compile(r"\s*(?:[•*\-–—☐☒☑✓✔✗✘▪●‣◦○■□·]|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+")
 _BOX = re.compile(r"\s*(?:[•*-]\s+)?(?:(?P<open>☐|□|\[ ?\])|(?P<done>☒|☑|✓|✔|\[[xX]\]))\s*")
-_LABEL = re.compile(r"([^\n:.?!]{1,50}?)\s?:\s+(?=\S)")
+_LABEL = re.compile(r"((?:[^\n:.?!]|(?<=\d)[:.](?=\d)){1,50}?)\s?:\s+(?=\S)")
 _PAGE_NUMBER = re.compile(
     r"(?:page|página|pagina|seite)?\s*\d{1,4}(?:\s*(?:/|of|de|von|sur)\s*\d{1,4})?", re.IGNORECASE
 )
@@ -42,6 +42,7 @@ _ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 _STEM, _JOINED = 4, 6  # letters of a stem, and of a word that others are joined to, at least
+_EXACT, _FORM = 2.0, 1.5  # the scores of a word, and of another form of it
 _UNNAMED = 0.5  # less, where only a name and another word fit a table
 _PROSE = 0.6  # less than what a list scores
 _TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
@@ -130,7 +131,7 @@ class ListReader:
         self._page = set[str]()
         self._mark = self._last = ""
         self._tables: dict[int, ItemList] = {}
-        self._headers = self._is_section = False
+        self._headers = self._is_section = self._is_unmarked = False
 
     def read(self, page_no: int, text: str, structure: Sequence[PageBlock]) -> Iterator[ItemList]:
         """Yield the lists that end on a page; `close` yields those that are open."""
@@ -181,10 +182,12 @@ class ListReader:
     def _announced(self, said: str, line: _Line) -> None:
         """Keep a heading, or a line that announces what follows."""
         if line.kind == "head":
-            self._heading, self._lead = said, ""
+            self._heading, self._lead, self._is_unmarked = said, "", False
         elif line.kind == "lead":
             self._lead = said
-            self._heading = said if line.is_section else self._heading
+            is_over = self._is_unmarked and line.is_apart  # the section of a heading that only blank lines show
+            self._heading = said if line.is_section else "" if is_over else self._heading
+            self._is_unmarked = line.is_section
         else:
             self._lead = ""
         self._is_section = line.is_section
@@ -316,8 +319,8 @@ def _nested(held: ItemList) -> Iterator[ItemList]:
                 yield ended
         if below:
             below[-1].items.append(item)
-        near = (" ".join(item.words),)
-        below.append(ItemList(near, (*held.near, *held.far), "item", around=held.around, opening=held.opening))
+        near = (" ".join(item.words), *held.near)
+        below.append(ItemList(near, held.far, "item", around=held.around, opening=held.opening))
     yield from (one for one in below if one.items)
 
 
@@ -340,7 +343,7 @@ def _sectioned(lines: list[_Line]) -> list[_Line]:
     leads = [groups[at][0] for at in heads] or [
         group[0]
         for at, group in enumerate(groups)
-        if listed[at] and lines[group[0]].kind == "short" and not (at and lines[groups[at - 1][-1]].kind == "lead")
+        if listed[at] and lines[group[0]].kind == "short" and (lines[group[0]].is_apart or not group[0]) and not (at and lines[groups[at - 1][-1]].kind == "lead")
     ]
     for n in leads:
         lines[n] = lines[n]._replace(kind="lead", is_section=True)
@@ -458,11 +461,13 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     state: bool | None = None
     for word in asked:
         if (met := _met(word, near)) > 0:
-            score, is_named = score + met, True
+            score, is_named = score + met, is_named or met > _FORM or word not in word_list("items", "light")
         elif has_boxes and word in word_list("states", "done"):
             state = True
         elif has_boxes and word in word_list("states", "open"):
             state = False
+        elif has_boxes and _met(word, ("tasks",)):
+            score, is_named = score + 0.5, True
         elif (met := _met(word, far)) > 0:
             score, is_near_it = score + met / 4, True
         else:
@@ -545,9 +550,9 @@ def _words(texts: Iterable[str]) -> list[str]:
 
 def _met(word: str, held: Sequence[str]) -> float:
     if word in held:
-        return 2.0
+        return _EXACT
     if any(is_form(word, one) for one in held):
-        return 1.5
+        return _FORM
     if any(word in group and not group.isdisjoint(held) for group in _same()):
         return 1.0
     if any(_is_derived(word, one) for one in held):

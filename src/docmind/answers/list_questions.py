@@ -26,8 +26,9 @@ _SENTENCES = re.compile(r"(?<=[?!.]) (?=[^\W\d_])")
 _ALIKE = 5  # letters that forms of a word share
 _NAMES = re.compile(r"(?:\w+ ){0,4}(?:names|nomes|nombres|namen|noms)\b")
 _FEW = 5  # words of a question without a verb
+_SHORTENED = re.compile(r"\b(does|do|did|is|are|was|were|has|have|must|should)n.t\b")
 _DENIED = re.compile(
-    r"\b(?:(?:does|do|did|is|are|was|were|has|have)n.t|not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b"
+    r"\b(?:not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b"
 )
 _SPANISH = re.compile(r"\b(?:qué|quién(?:es)?|cuál(?:es)?)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?: [A-ZÀ-ÖØ-Þ][\w'’-]+)+")
@@ -146,10 +147,12 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
 
 def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     """Yield the question for the items of a list, where it reads as one."""
-    line = _LEADING.sub("", re.sub(table()["states"]["to_do"], "open", folded))
+    line = _SHORTENED.sub(r"\1 not", folded)
+    line = _LEADING.sub("", re.sub(table()["states"]["to_do"], "open", line))
     line = " ".join(re.sub(table()["states"]["forbids"], " forbidden ", line).split())
     line = re.sub(table()["states"]["spanish_no"], " not ", line) if _SPANISH.search(said) else line
-    before, denied, behind = _DENIED.sub("\n", line, count=1).partition("\n")
+    before, denied, behind = _DENIED.sub("\n", line).partition("\n")
+    behind = behind.replace("\n", " ")
     line = " ".join(f"{before} {behind}".split())
     if forms.never.search(line) or (denied and not behind.strip()):
         return
