@@ -36,8 +36,8 @@ _WORD = re.compile(r"[^\W_]+")
 _LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
 _ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
 _ANNOUNCES = re.compile(
-    r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|foram|"
-    r"inclui|incluem|presentes|participaram|compareceram|son|fueron|con|incluyen?|asistieron|sind|waren|von|durch|an|für|mit|"
+    r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|"
+    r"foram|inclui|incluem|presentes|participaram|compareceram|son|fueron|con|incluyen?|asistieron|sind|waren|von|durch|an|für|mit|"
     r"anwesend|sont|étaient|par|pour|avec|présents|comprend|comprennent)\s+",
     re.IGNORECASE,
 )
@@ -245,7 +245,11 @@ class ListReader:
         parts = [_item(page_no, text, start + a, start + b) for a, b in _parts(text[start : line.end])]
         if len(parts) > 1:
             yield ItemList(
-                (label,), (self._heading, self._lead, self._label), "inline", around=self._page, items=parts,
+                (label,),
+                (self._heading, self._lead, self._label),
+                "inline",
+                around=self._page,
+                items=parts,
                 opening=self._opening,
             )
 
@@ -343,7 +347,10 @@ def _sectioned(lines: list[_Line]) -> list[_Line]:
     leads = [groups[at][0] for at in heads] or [
         group[0]
         for at, group in enumerate(groups)
-        if listed[at] and lines[group[0]].kind == "short" and (lines[group[0]].is_apart or not group[0]) and not (at and lines[groups[at - 1][-1]].kind == "lead")
+        if listed[at]
+        and lines[group[0]].kind == "short"
+        and (lines[group[0]].is_apart or not group[0])
+        and not (at and lines[groups[at - 1][-1]].kind == "lead")
     ]
     for n in leads:
         lines[n] = lines[n]._replace(kind="lead", is_section=True)
@@ -448,7 +455,11 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     near, far, context = _announcing(held), _words(held.far), words_of_list(question.context)
     opening = _words((held.opening,))
     has_boxes = any(item.is_done is not None for item in held.items)
-    denied = [word for word in words_of_list(question.denied) if word not in word_list("items", "light") | word_list("items", "idle")]
+    denied = [
+        word
+        for word in words_of_list(question.denied)
+        if word not in word_list("items", "light") | word_list("items", "idle")
+    ]
     is_denying = held.kind != "row" and not word_list("states", "negations").isdisjoint(near)
     if is_denying and not question.denied:
         return None
@@ -457,7 +468,9 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
             return None
         asked = [word for word in asked if word not in denied]
     score, is_named, is_near_it, filters = 0.0, False, False, list[str]()
-    is_of_name = held.kind == "row" and any(_has_cell(question.names[0], item, asked) for item in held.items if question.names)
+    is_of_name = held.kind == "row" and any(
+        _has_cell(question.names[0], item, asked) for item in held.items if question.names
+    )
     state: bool | None = None
     for word in asked:
         if (met := _met(word, near)) > 0:

@@ -27,9 +27,7 @@ _ALIKE = 5  # letters that forms of a word share
 _NAMES = re.compile(r"(?:\w+ ){0,4}(?:names|nomes|nombres|namen|noms)\b")
 _FEW = 5  # words of a question without a verb
 _SHORTENED = re.compile(r"\b(does|do|did|is|are|was|were|has|have|must|should)n.t\b")
-_DENIED = re.compile(
-    r"\b(?:not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b"
-)
+_DENIED = re.compile(r"\b(?:not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b")
 _SPANISH = re.compile(r"\b(?:qué|quién(?:es)?|cuál(?:es)?)\b", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?: [A-ZÀ-ÖØ-Þ][\w'’-]+)+")
 _EDGES = " \t\n?!.,;:¿¡\"'“”„«»‘’"
@@ -172,7 +170,9 @@ def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
                 is_plural=re.match(table()["items"]["plural"], line) is not None,
                 is_single=form in (*forms.single, *forms.bare),
                 denied=behind,
-                names=tuple(word for run in _NAME.findall(said.partition(" ")[2]) for word in lowered_alike(run).split()),
+                names=tuple(
+                    word for run in _NAME.findall(said.partition(" ")[2]) for word in lowered_alike(run).split()
+                ),
                 is_bare=form in forms.bare,
                 context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
             )
