@@ -8,17 +8,16 @@ ticked. A word that nothing accounts for means that the question asks for someth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from docmind.answers.list_questions import ListQuestion, table, word_list
+from docmind.answers.list_questions import word_list
+from docmind.answers.list_words import met_in, words_in, words_of_list
 from docmind.answers.mentions import is_form
 from docmind.answers.sentences import units
 from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
-from docmind.embedding import STOP_WORDS, fold
 
 _BULLET = re.compile(r"\s*(?:[•*\-–—☐☒☑✓✔✗✘▪●‣◦○■□·]|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+")
 _BOX = re.compile(r"\s*(?:[•*-]\s+)?(?:(?P<open>☐|□|\[ ?\])|(?P<done>☒|☑|✓|✔|\[[xX]\]))\s*")
@@ -33,18 +32,13 @@ _FEW = 8  # words of a heading
 _SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
-_LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
-_ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
+ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
 _ANNOUNCES = re.compile(
     r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|"
     r"foram|inclui|incluem|presentes|participaram|compareceram|son|fueron|con|incluyen?|asistieron|sind|waren|von|durch|an|für|mit|"
     r"anwesend|sont|étaient|par|pour|avec|présents|comprend|comprennent)\s+",
     re.IGNORECASE,
 )
-_STEM, _JOINED = 4, 6  # letters of a stem, and of a word that others are joined to, at least
-_EXACT, _FORM = 2.0, 1.5  # the scores of a word, and of another form of it
-_UNNAMED = 0.5  # less, where only a name and another word fit a table
-_PROSE = 0.6  # less than what a list scores
 _TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
 Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline"]
 
@@ -82,17 +76,6 @@ class ItemList:
     opening: str = ""
 
 
-class Fit(NamedTuple):
-    """How well a list answers a question, and the items that pass its filter.
-
-    `is_named` is False where only the document's name has the words that are asked for.
-    """
-
-    score: float
-    items: list[Item]
-    is_named: bool
-
-
 class _Line(NamedTuple):
     kind: Kind
     start: int
@@ -100,17 +83,6 @@ class _Line(NamedTuple):
     block: PageBlock | None = None
     is_apart: bool = False
     is_section: bool = False
-
-
-def words_of_list(text: str) -> list[str]:
-    """Return the folded words of a question for a list, without function words."""
-    found = _WORD.findall(lowered_alike(text))
-    last = found[-1:] if len(found) > 1 and len(found[-1]) == 1 and found[-1].isalpha() else []  # `rated A`
-    return last + [
-        word
-        for word in found[: len(found) - len(last)]
-        if word not in word_list("items", "function") and word not in STOP_WORDS
-    ]
 
 
 def opening_of(text: str, structure: Sequence[PageBlock]) -> str:
@@ -262,10 +234,10 @@ class ListReader:
             sentence = said[a:b]
             found = list(_ANNOUNCES.finditer(sentence, 0, max(sentence.find(","), sentence.find(";"))))
             match = next((one for one in found if ":" in one.group()), found[-1] if found else None)
-            if match is None or not any(_met(word, _words((sentence[: match.end()],))) for word in self._asked):
+            if match is None or not any(met_in(word, words_in((sentence[: match.end()],))) for word in self._asked):
                 continue
             spans = _parts(sentence[match.end() :].rstrip(" .;"))
-            if len(spans) < _ENUMERATED or any(d - c > _PART for c, d in spans):
+            if len(spans) < ENUMERATED or any(d - c > _PART for c, d in spans):
                 continue
             at = line.start + a + match.end()
             parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
@@ -291,7 +263,7 @@ class ListReader:
         if held is None:
             near = tuple(filter(None, (about.caption, about.sheet, *about.header, *block.path[-1:], self._lead)))
             people = word_list("labels", "people")
-            has_people = any(word in people for name in about.header for word in _words((name,)))
+            has_people = any(word in people for name in about.header for word in words_in((name,)))
             far = (*block.path[:-1], self._label)
             held = ItemList(near, far, "row", has_people, header=about.header, opening=self._opening)
             self._tables[about.number] = held
@@ -445,145 +417,3 @@ def _kind(said: str) -> Kind:
         return "label"
     is_short = len(said) <= _SHORT and not said.endswith(_ENDS) and len(said.split()) <= _FEW + 2
     return "short" if is_short else "prose"
-
-
-def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | None:
-    """Return how well a list answers a question; None where a word of it is not accounted for.
-
-    Each word is one of what announces the list, of the document's name, of a checkbox, or of the items, in this order.
-    """
-    near, far, context = _announcing(held), _words(held.far), words_of_list(question.context)
-    opening = _words((held.opening,))
-    has_boxes = any(item.is_done is not None for item in held.items)
-    denied = [
-        word
-        for word in words_of_list(question.denied)
-        if word not in word_list("items", "light") | word_list("items", "idle")
-    ]
-    is_denying = held.kind != "row" and not word_list("states", "negations").isdisjoint(near)
-    if is_denying and not question.denied:
-        return None
-    if question.denied and not is_denying:
-        if not denied or held.kind != "row":
-            return None
-        asked = [word for word in asked if word not in denied]
-    score, is_named, is_near_it, filters = 0.0, False, False, list[str]()
-    is_of_name = held.kind == "row" and any(
-        _has_cell(question.names[0], item, asked) for item in held.items if question.names
-    )
-    state: bool | None = None
-    for word in asked:
-        if (met := _met(word, near)) > 0:
-            score, is_named = score + met, is_named or met > _FORM or word not in word_list("items", "light")
-        elif has_boxes and word in word_list("states", "done"):
-            state = True
-        elif has_boxes and word in word_list("states", "open"):
-            state = False
-        elif has_boxes and _met(word, ("tasks",)):
-            score, is_named = score + 0.5, True
-        elif (met := _met(word, far)) > 0:
-            score, is_near_it = score + met / 4, True
-        else:
-            filters.append(word)
-    kept = [item for item in held.items if state is None or item.is_done is state]
-    used, is_whole_cell = 0, False
-    for word in filters:
-        if word in word_list("items", "idle"):
-            continue
-        whole = [item for item in kept if _has_cell(word, item, asked)]
-        passing = whole or [item for item in kept if any(is_form(word, one) for one in item.words)]
-        in_opening = _met(word, opening) if not passing or word not in question.names else 0
-        if in_opening:
-            score, is_near_it = score + in_opening / 4, True
-        elif passing:
-            kept, used, is_whole_cell = passing, used + 1, bool(whole)
-            score += 0.5 * (word in question.names)
-        elif word in context and word in held.around:
-            score += 0.1
-        elif is_of_name and is_named and word == asked[0]:
-            score -= _UNNAMED  # `books`, of a table that has a column for who borrowed them
-        elif word not in word_list("items", "light"):
-            return None
-    if denied and not is_denying:
-        having = [item for item in held.items if all(_has_cell(word, item, denied) for word in denied)]
-        kept = [item for item in kept if item not in having]
-        used, is_whole_cell = used + bool(having), bool(having)
-        if not having:
-            return None
-    if question.is_who and held.kind == "row":
-        kept = [item for item in kept if not _lacks(item, held, asked)]
-    is_of_people = is_whole_cell and ((question.is_who and held.has_people) or question.is_explicit)
-    is_whole = held.kind == "row" or not _LISTS.isdisjoint(asked)
-    if not kept or not (is_named or (is_near_it and (is_whole or state is not None)) or is_of_people):
-        return None
-    is_many = question.is_explicit or question.is_plural
-    if len(held.items) == 1 and not used and not is_many:
-        return None  # one thing that is asked for is quoted
-    is_told = len(held.items) >= _ENUMERATED and is_named and not used
-    if held.kind == "inline" and not (is_many or question.is_who or is_told):
-        return None
-    if held.kind == "prose" and not is_many:
-        return None
-    if held.kind == "prose":
-        return None if used or question.is_single or not is_named else Fit(score - _PROSE, kept, is_named)
-    if not is_named and held.kind != "row" and state is None and used:
-        return None
-    if question.is_single and (used or not is_named or held.kind == "row" or len(kept) < 2):
-        return None
-    return Fit(score + (state is not None) + 0.1 * used, kept, is_named or is_of_people or state is not None)
-
-
-def _announcing(held: ItemList) -> list[str]:
-    """Return the words of what announces a list; what says that something is not allowed is one word of them."""
-    states = table()["states"]
-    said = [re.sub(states["forbids"], " forbidden ", lowered_alike(text)) for text in held.near]
-    return _words(re.sub(states["spanish_no"], " not ", text) for text in said)
-
-
-def _lacks(item: Item, held: ItemList, asked: Sequence[str]) -> bool:
-    """Return whether a row has nothing in a column that is asked for."""
-    return any(
-        not cell and any(_met(word, _words((name,))) for word in asked)
-        for name, cell in zip(held.header, item.cells, strict=False)
-    )
-
-
-def _has_cell(word: str, item: Item, asked: Sequence[str]) -> bool:
-    """Return whether a cell of a row has the word and nothing that the question lacks."""
-    return any(
-        any(is_form(word, one) for one in cell)
-        and all(one in word_list("items", "function") or any(is_form(other, one) for other in asked) for one in cell)
-        for cell in item.cells
-    )
-
-
-def _words(texts: Iterable[str]) -> list[str]:
-    return [word for text in texts for word in _WORD.findall(fold(text.lower()))]
-
-
-def _met(word: str, held: Sequence[str]) -> float:
-    if word in held:
-        return _EXACT
-    if any(is_form(word, one) for one in held):
-        return _FORM
-    if any(word in group and not group.isdisjoint(held) for group in _same()):
-        return 1.0
-    if any(_is_derived(word, one) for one in held):
-        return 0.8
-    # German joins words: `Wanderung`, `Herbstwanderung`.
-    return 0.6 if len(word) >= _JOINED and any(one.endswith(word) for one in held) else 0.0
-
-
-@lru_cache(maxsize=1 << 14)
-def _is_derived(one: str, other: str) -> bool:
-    """Return whether two words have one stem, and endings that make one out of the other: `leads`, `leaders`."""
-    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    endings = word_list("", "derived") | {""}
-    if shared == _STEM - 1:  # `owns`, `owner`
-        return not {one[shared:], other[shared:]}.isdisjoint(("er", "ers")) and one[shared:] in endings
-    return any(one[n:] in endings and other[n:] in endings for n in range(max(_STEM, shared - 2), shared + 1))
-
-
-@cache
-def _same() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(group.split()) for group in table()["same"]["groups"])
