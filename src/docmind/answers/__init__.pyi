@@ -2,10 +2,12 @@ from .asking import Example, question_of
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
-from .item_lists import Fit, ItemList, ListReader, fit, opening_of, words_of_list
+from .item_lists import ItemList, ListReader, opening_of
 from .kind_values import values_of
 from .kinds import language_of_question
+from .list_fits import Fit, fit
 from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of, without_genre
+from .list_words import words_of_list
 from .looks import with_looks
 from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found

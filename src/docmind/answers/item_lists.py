@@ -8,21 +8,20 @@ ticked. A word that nothing accounts for means that the question asks for someth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Literal, NamedTuple
 
-from docmind.answers.list_questions import ListQuestion, table, word_list
+from docmind.answers.list_questions import word_list
+from docmind.answers.list_words import met_in, words_in, words_of_list
 from docmind.answers.mentions import is_form
 from docmind.answers.sentences import units
 from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
-from docmind.embedding import STOP_WORDS, fold
 
 _BULLET = re.compile(r"\s*(?:[•*\-–—☐☒☑✓✔✗✘▪●‣◦○■□·]|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+")
 _BOX = re.compile(r"\s*(?:[•*-]\s+)?(?:(?P<open>☐|□|\[ ?\])|(?P<done>☒|☑|✓|✔|\[[xX]\]))\s*")
-_LABEL = re.compile(r"([^\n:.?!]{1,50}?)\s?:\s+(?=\S)")
+_LABEL = re.compile(r"((?:[^\n:.?!]|(?<=\d)[:.](?=\d)){1,50}?)\s?:\s+(?=\S)")
 _PAGE_NUMBER = re.compile(
     r"(?:page|página|pagina|seite)?\s*\d{1,4}(?:\s*(?:/|of|de|von|sur)\s*\d{1,4})?", re.IGNORECASE
 )
@@ -33,8 +32,13 @@ _FEW = 8  # words of a heading
 _SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
-_LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
-_PROSE = 0.6  # less than what a list scores
+ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
+_ANNOUNCES = re.compile(
+    r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|"
+    r"foram|inclui|incluem|presentes|participaram|compareceram|son|fueron|con|incluyen?|asistieron|sind|waren|von|durch|an|für|mit|"
+    r"anwesend|sont|étaient|par|pour|avec|présents|comprend|comprennent)\s+",
+    re.IGNORECASE,
+)
 _TOTALS = frozenset(["total", "totals", "subtotal", "totais", "totales", "gesamt", "summe", "gesamtsumme", "totaux"])
 Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline"]
 
@@ -42,7 +46,7 @@ Kind = Literal["head", "lead", "item", "label", "short", "row", "prose", "inline
 class Item(NamedTuple):
     """An item: its page, the span of its words there, whether it is ticked (None without a checkbox), and its words.
 
-    `cells` has the words of each cell of a row.
+    `cells` has the words of each cell of a row; `level` counts from 0 for an item within items.
     """
 
     page_no: int
@@ -51,13 +55,15 @@ class Item(NamedTuple):
     is_done: bool | None
     words: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...] = ()
+    level: int = 0
 
 
 @dataclass(slots=True)
 class ItemList:
     """Items that belong together, and the texts that announce them: those right above, and those further out.
 
-    `has_people` tells that a column of a table is one of people; `around` are the words of the pages that it is on.
+    `has_people` tells that a column of a table is one of people; `around` are the words of the pages that it is on,
+    `header` the names of the columns of a table, `opening` the words that the document opens with.
     """
 
     near: tuple[str, ...]
@@ -66,17 +72,8 @@ class ItemList:
     has_people: bool = False
     around: set[str] = field(default_factory=set[str])
     items: list[Item] = field(default_factory=list[Item])
-
-
-class Fit(NamedTuple):
-    """How well a list answers a question, and the items that pass its filter.
-
-    `is_named` is False where only the document's name has the words that are asked for.
-    """
-
-    score: float
-    items: list[Item]
-    is_named: bool
+    header: tuple[str, ...] = ()
+    opening: str = ""
 
 
 class _Line(NamedTuple):
@@ -84,17 +81,8 @@ class _Line(NamedTuple):
     start: int
     end: int
     block: PageBlock | None = None
-
-
-def words_of_list(text: str) -> list[str]:
-    """Return the folded words of a question for a list, without function words."""
-    found = _WORD.findall(lowered_alike(text))
-    last = found[-1:] if len(found) > 1 and len(found[-1]) == 1 and found[-1].isalpha() else []  # `rated A`
-    return last + [
-        word
-        for word in found[: len(found) - len(last)]
-        if word not in word_list("items", "function") and word not in STOP_WORDS
-    ]
+    is_apart: bool = False
+    is_section: bool = False
 
 
 def opening_of(text: str, structure: Sequence[PageBlock]) -> str:
@@ -115,14 +103,16 @@ class ListReader:
         self._page = set[str]()
         self._mark = self._last = ""
         self._tables: dict[int, ItemList] = {}
-        self._headers = False
+        self._headers = self._is_section = self._is_unmarked = False
 
     def read(self, page_no: int, text: str, structure: Sequence[PageBlock]) -> Iterator[ItemList]:
         """Yield the lists that end on a page; `close` yields those that are open."""
         if not self._opening:
             self._opening = opening_of(text, structure)
         self._page = {word for word in _WORD.findall(lowered_alike(text)) if word in self._asked}
-        for line in _lines(text, structure):
+        for line in _sectioned(list(_lines(text, structure))):
+            if line.kind in ("prose", "label", "item") and self._asked:
+                yield from self._enumerated(page_no, text, line)
             if line.kind == "row":
                 yield from self._end()
                 self._row(page_no, text, line)
@@ -148,7 +138,8 @@ class ListReader:
             return held
         if any(len(cell) == 1 and any(is_form(word, cell[0]) for word in self._asked) for cell in first.cells):
             near = (*held.near, " ".join(first.words))
-            return replace(held, near=near, items=held.items[1:])
+            header = tuple(" ".join(cell) for cell in first.cells)
+            return replace(held, near=near, items=held.items[1:], header=header)
         return held
 
     def _end(self) -> Iterator[ItemList]:
@@ -158,15 +149,20 @@ class ListReader:
             current = None
         if current is not None and len(current.items) >= (2 if current.kind in ("short", "label") else 1):
             yield current
+            yield from _nested(current)
 
     def _announced(self, said: str, line: _Line) -> None:
         """Keep a heading, or a line that announces what follows."""
         if line.kind == "head":
-            self._heading, self._lead = said, ""
+            self._heading, self._lead, self._is_unmarked = said, "", False
         elif line.kind == "lead":
             self._lead = said
+            is_over = self._is_unmarked and line.is_apart  # the section of a heading that only blank lines show
+            self._heading = said if line.is_section else "" if is_over else self._heading
+            self._is_unmarked = line.is_section
         else:
             self._lead = ""
+        self._is_section = line.is_section
 
     def _listed(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
         said = text[line.start : line.end].strip()
@@ -178,7 +174,8 @@ class ListReader:
             return
         if line.kind == "short":
             is_listed = self._current is not None and self._current.kind == "short"
-            is_below = self._current is None and (self._lead.endswith(":") or self._is_title(self._lead))
+            is_announced = self._is_section or self._lead.endswith(":") or self._is_title(self._lead)
+            is_below = self._current is None and bool(self._lead) and is_announced
             if self._is_title(said) or not (is_listed or is_below):
                 yield from self._end()
                 self._lead = self._heading = said
@@ -220,18 +217,38 @@ class ListReader:
         parts = [_item(page_no, text, start + a, start + b) for a, b in _parts(text[start : line.end])]
         if len(parts) > 1:
             yield ItemList(
-                (label,), (self._heading, self._lead, *self._names), "inline", around=self._page, items=parts
+                (label,),
+                (self._heading, self._lead, self._label),
+                "inline",
+                around=self._page,
+                items=parts,
+                opening=self._opening,
             )
 
-    @property
-    def _names(self) -> tuple[str, str]:
-        """The texts that name the document: its name, and how it opens."""
-        return self._label, self._opening
+    def _enumerated(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
+        """Yield the parts of sentences such as `Attended by Ana Reis, Rui Melo and Eva Sá`."""
+        said = text[line.start : line.end]
+        if "," not in said and ";" not in said:
+            return
+        for a, b in units(said):
+            sentence = said[a:b]
+            found = list(_ANNOUNCES.finditer(sentence, 0, max(sentence.find(","), sentence.find(";"))))
+            match = next((one for one in found if ":" in one.group()), found[-1] if found else None)
+            if match is None or not any(met_in(word, words_in((sentence[: match.end()],))) for word in self._asked):
+                continue
+            spans = _parts(sentence[match.end() :].rstrip(" .;"))
+            if len(spans) < ENUMERATED or any(d - c > _PART for c, d in spans):
+                continue
+            at = line.start + a + match.end()
+            parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
+            near, far = (sentence[: match.end()],), (self._heading, self._lead, self._label)
+            yield ItemList(near, far, "inline", around=self._page, items=parts, opening=self._opening)
 
     def _new(self, line: _Line) -> ItemList:
         path = line.block.path if line.block is not None and line.block.path else ()
         heading = path[-1] if path else self._heading
-        return ItemList(tuple(filter(None, (self._lead, heading))), (*path[:-1], *self._names), line.kind)
+        near = tuple(filter(None, (self._lead, heading)))
+        return ItemList(near, (*path[:-1], self._label), line.kind, opening=self._opening)
 
     def _row(self, page_no: int, text: str, line: _Line) -> None:
         block = line.block
@@ -246,8 +263,9 @@ class ListReader:
         if held is None:
             near = tuple(filter(None, (about.caption, about.sheet, *about.header, *block.path[-1:], self._lead)))
             people = word_list("labels", "people")
-            has_people = any(word in people for name in about.header for word in _words((name,)))
-            held = ItemList(near, (*block.path[:-1], *self._names), "row", has_people)
+            has_people = any(word in people for name in about.header for word in words_in((name,)))
+            far = (*block.path[:-1], self._label)
+            held = ItemList(near, far, "row", has_people, header=about.header, opening=self._opening)
             self._tables[about.number] = held
         held.around |= self._page
         held.items.append(_item(page_no, text, line.start, line.end)._replace(cells=cells))
@@ -264,7 +282,51 @@ def _item_of(page_no: int, text: str, line: _Line) -> Item:
             break
         if mark is not None:
             start = max(start, mark.end())
-    return _item(page_no, text, start, line.end, state)
+    level = line.block.level if line.block is not None and line.kind == "item" else 0
+    return _item(page_no, text, start, line.end, state)._replace(level=level)
+
+
+def _nested(held: ItemList) -> Iterator[ItemList]:
+    """Yield the items below each item that has others, announced by it."""
+    below: list[ItemList] = []  # one for each item that is open, the outermost first
+    for item in held.items if any(item.level for item in held.items) else ():
+        while len(below) > item.level:
+            if (ended := below.pop()).items:
+                yield ended
+        if below:
+            below[-1].items.append(item)
+        near = (" ".join(item.words), *held.near)
+        below.append(ItemList(near, held.far, "item", around=held.around, opening=held.opening))
+    yield from (one for one in below if one.items)
+
+
+def _sectioned(lines: list[_Line]) -> list[_Line]:
+    """Return the lines of a page, a short line as a lead where blank lines show that it announces the lines below.
+
+    It stands alone above them, or is their first one where none stands alone but the title of the page.
+    """
+    groups = list[list[int]]()
+    for n, line in enumerate(lines):
+        is_apart = line.is_apart or not n or line.kind in ("head", "row") or lines[n - 1].kind in ("head", "row")
+        if is_apart:
+            groups.append([])
+        groups[-1].append(n)
+    listed = [len(group) > 1 and all(lines[n].kind in ("short", "label") for n in group) for group in groups]
+    alone = [len(group) == 1 and lines[group[0]].kind == "short" for group in groups]
+    heads = [at for at in range(1, len(groups) - 1) if alone[at] and not alone[at + 1]]
+    if not any(listed[at + 1] for at in heads):
+        heads = [0] if sum(listed) == 1 and alone[0] and listed[1] else []
+    leads = [groups[at][0] for at in heads] or [
+        group[0]
+        for at, group in enumerate(groups)
+        if listed[at]
+        and lines[group[0]].kind == "short"
+        and (lines[group[0]].is_apart or not group[0])
+        and not (at and lines[groups[at - 1][-1]].kind == "lead")
+    ]
+    for n in leads:
+        lines[n] = lines[n]._replace(kind="lead", is_section=True)
+    return lines
 
 
 def _mark_of(said: str) -> str:
@@ -316,7 +378,7 @@ def _lines(text: str, structure: Sequence[PageBlock]) -> Iterator[_Line]:
         elif _has_own_lines(said):
             yield from _bare(text, block.start, block.end)
         else:
-            yield _Line(_kind(said), block.start, block.end, block)
+            yield _Line(_kind(said), block.start, block.end, block, is_apart=block.level > 0)
     yield from _bare(text, at, len(text))
 
 
@@ -338,9 +400,10 @@ def _bare(text: str, start: int, end: int) -> Iterator[_Line]:
         if last is not None and is_going_on and last.kind in ("item", "prose", "label"):
             last = last._replace(end=b)
             continue
+        is_apart = last is not None and text.count("\n", last.end, a) > 1
         if last is not None:
             yield last
-        last = _Line(kind, a, b)
+        last = _Line(kind, a, b, is_apart=is_apart)
     if last is not None:
         yield last
 
@@ -354,79 +417,3 @@ def _kind(said: str) -> Kind:
         return "label"
     is_short = len(said) <= _SHORT and not said.endswith(_ENDS) and len(said.split()) <= _FEW + 2
     return "short" if is_short else "prose"
-
-
-def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | None:
-    """Return how well a list answers a question; None where a word of it is not accounted for.
-
-    Each word is one of what announces the list, of the document's name, of a checkbox, or of the items, in this order.
-    """
-    near, far, context = _words(held.near), _words(held.far), words_of_list(question.context)
-    has_boxes = any(item.is_done is not None for item in held.items)
-    score, is_named, is_near_it, filters = 0.0, False, False, list[str]()
-    state: bool | None = None
-    for word in asked:
-        if (met := _met(word, near)) > 0:
-            score, is_named = score + met, True
-        elif has_boxes and word in word_list("states", "done"):
-            state = True
-        elif has_boxes and word in word_list("states", "open"):
-            state = False
-        elif (met := _met(word, far)) > 0:
-            score, is_near_it = score + met / 4, True
-        else:
-            filters.append(word)
-    kept = [item for item in held.items if state is None or item.is_done is state]
-    used, is_whole_cell = 0, False
-    for word in filters:
-        whole = [item for item in kept if _has_cell(word, item, asked)]
-        if passing := whole or [item for item in kept if any(is_form(word, one) for one in item.words)]:
-            kept, used, is_whole_cell = passing, used + 1, bool(whole)
-        elif word in context and word in held.around:
-            score += 0.1
-        elif word not in word_list("items", "light"):
-            return None
-    is_of_people = is_whole_cell and ((question.is_who and held.has_people) or question.is_explicit)
-    is_whole = held.kind == "row" or not _LISTS.isdisjoint(asked)
-    if not kept or not (is_named or (is_near_it and (is_whole or state is not None)) or is_of_people):
-        return None
-    is_many = question.is_explicit or question.is_plural
-    if len(held.items) == 1 and not used and not is_many:
-        return None  # one thing that is asked for is quoted
-    if held.kind == "inline" and not (is_many or question.is_who):
-        return None
-    if held.kind == "prose" and not is_many:
-        return None
-    if held.kind == "prose":
-        return None if used or question.is_single or not is_named else Fit(score - _PROSE, kept, is_named)
-    if not is_named and held.kind != "row" and state is None and used:
-        return None
-    if question.is_single and (used or not is_named or held.kind == "row" or len(kept) < 2):
-        return None
-    return Fit(score + (state is not None) + 0.1 * used, kept, is_named or is_of_people or state is not None)
-
-
-def _has_cell(word: str, item: Item, asked: Sequence[str]) -> bool:
-    """Return whether a cell of a row has the word and nothing that the question lacks."""
-    return any(
-        any(is_form(word, one) for one in cell)
-        and all(one in word_list("items", "function") or any(is_form(other, one) for other in asked) for one in cell)
-        for cell in item.cells
-    )
-
-
-def _words(texts: Iterable[str]) -> list[str]:
-    return [word for text in texts for word in _WORD.findall(fold(text.lower()))]
-
-
-def _met(word: str, held: Sequence[str]) -> float:
-    if word in held:
-        return 2.0
-    if any(is_form(word, one) for one in held):
-        return 1.5
-    return 1.0 if any(word in group and not group.isdisjoint(held) for group in _same()) else 0.0
-
-
-@cache
-def _same() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(group.split()) for group in table()["same"]["groups"])

@@ -61,6 +61,10 @@ _STREET = re.compile(
     r"|(?<!\w)[A-ZÄÖÜ][\w-]*(?:straße|strasse|str\.|weg|allee|platz|gasse|ring)\s\d{1,4}[a-z]?(?!\w)"
 )
 _VALUE = re.compile(r"(?:[^.;\n]|\.(?!\s)|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|Sr))\.|(?<=\bMrs|\bSra)\.)+")
+_TO_STOP = re.compile(r"(?:[^.;\n]|\n(?!\n)|\.(?!\s)|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|Sr))\.|(?<=\bMrs|\bSra)\.)+")
+_PIECE = re.compile(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/\n–—])+")
+_WRAPPED = re.compile(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/–—])+")  # over the end of a line
+_LONGEST = 600  # characters of an enumeration of people
 _LABEL = re.compile(r"(?:^|(?<=[.;]\s))[\s•*\-–—☐☒☑✓▪●]*(?:\d{1,3}[.)]\s*)?([^\n:.;]{2,40}):\s+", re.MULTILINE)
 _ABBREVIATED = 3  # letters of an abbreviation, at most
 _BULLET = re.compile(r"^\s*(?:[•*\-–—☐☒☑✓▪●‣◦]|\d{1,3}[.)])\s+")
@@ -229,11 +233,23 @@ def _people(text: str, language: str, structure: Sequence[PageBlock]) -> Iterato
         for one in _names_in(text, start, end):
             if not _overlaps(one, organisations):
                 yield from _person(text, one)
+    for start, end in _told_people(text):
+        for one in _names_in(text, start, end, _WRAPPED):
+            if not _overlaps(one, organisations):
+                yield from _person(text, one)
     for run in _RUN.finditer(text):
         for part in _parts(text, *run.span()):
             person = _known_person(text, part, language)
             if person is not None and not _overlaps(person, organisations):
                 yield from _person(text, person)
+
+
+def _told_people(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands behind words such as `attended by`, to the end of the sentence."""
+    for cue in re.finditer(table()["people"]["told_by"], lowered_alike(text)):
+        value = _TO_STOP.match(text, cue.end(), cue.end() + _LONGEST)
+        if value is not None:
+            yield value.span()
 
 
 def _overlaps(span: tuple[int, int], others: Sequence[tuple[int, int]]) -> bool:
@@ -253,12 +269,12 @@ def _words_at(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     return [(m.start(), m.end(), fold(m.group().lower()).strip(".")) for m in _NAME_WORD.finditer(text, start, end)]
 
 
-def _names_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _names_in(text: str, start: int, end: int, piece: re.Pattern[str] = _PIECE) -> Iterator[tuple[int, int]]:
     """Yield the names in a text that is told to have people: each part between commas that is made of capitals."""
     said = text[start:end]
     bullet = _BULLET.match(said)
     at = start + (bullet.end() if bullet else 0)
-    pieces = re.finditer(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/\n–—])+", text[at:end])
+    pieces = piece.finditer(text[at:end])
     for piece in pieces:
         begin, stop = at + piece.start(), at + piece.end()
         words = _words_at(text, begin, stop)
@@ -357,7 +373,7 @@ def _verbs() -> frozenset[str]:
 
 def _organisations(text: str, _language: str, structure: Sequence[PageBlock]) -> Iterator[Found]:
     ends, heads, tails = _orgs()
-    for words in _sentences_of_runs(text):
+    for words in _sentences_of_runs(text, _row_ends(structure)):
         span = _organisation(text, words, ends, heads, tails)
         if span is not None:
             yield Found(*span, _plain(text[slice(*span)]).strip("."))
@@ -373,13 +389,19 @@ def _organisations(text: str, _language: str, structure: Sequence[PageBlock]) ->
             yield Found(begin, begin + len(kept), _plain(kept))
 
 
-def _sentences_of_runs(text: str) -> Iterator[list[tuple[int, int, str]]]:
-    """Yield the words of each run of capitals, split where a sentence or a paragraph ends."""
+def _row_ends(structure: Sequence[PageBlock]) -> frozenset[int]:
+    """Return where rows end: no name goes on behind one."""
+    return frozenset(block.end for block in structure if block.kind in ("row", "header_row"))
+
+
+def _sentences_of_runs(text: str, row_ends: frozenset[int]) -> Iterator[list[tuple[int, int, str]]]:
+    """Yield the words of each run of capitals, split where a sentence, a paragraph or a row ends."""
     for run in _RUN.finditer(text):
         held = list[tuple[int, int, str]]()
         for word in _words_at(text, *run.span()):
             gap = text[held[-1][1] : word[0]] if held else ""
             is_end = bool(held) and text[held[-1][1] - 1] == "." and len(held[-1][2]) > _ABBREVIATED
+            is_end = is_end or (bool(held) and not row_ends.isdisjoint(range(held[-1][1], word[0])))
             if held and ("\n\n" in gap or is_end):
                 yield held
                 held = []

@@ -20,8 +20,16 @@ LONGEST = 300  # characters of a question that is looked at
 _TABLE = Path(__file__).with_name("listing.toml")
 _LEADING = re.compile(  # `to which countries`
     r"(?:to|in|on|at|for|from|by|with|of|em|a|para|de|por|con|en|com|an|auf|zu|bei|mit|fur|dans|pour|avec) "
-    r"(?=(?:which|what|que|quais|cuales|welche[nmr]?|quels|quelles)\b)"
+    r"(?=(?:which|what|whom|que|quais|cuales|welche[nmr]?|quels|quelles)\b)"
 )
+_SENTENCES = re.compile(r"(?<=[?!.]) (?=[^\W\d_])")
+_ALIKE = 5  # letters that forms of a word share
+_NAMES = re.compile(r"(?:\w+ ){0,4}(?:names|nomes|nombres|namen|noms)\b")
+_FEW = 5  # words of a question without a verb
+_SHORTENED = re.compile(r"\b(does|do|did|is|are|was|were|has|have|must|should)n.t\b")
+_DENIED = re.compile(r"\b(?:not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b")
+_SPANISH = re.compile(r"\b(?:qué|quién(?:es)?|cuál(?:es)?)\b", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w'’-]+(?: [A-ZÀ-ÖØ-Þ][\w'’-]+)+")
 _EDGES = " \t\n?!.,;:¿¡\"'“”„«»‘’"
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{1,200})[\"”“»]")
 _WITHIN = re.compile(
@@ -36,6 +44,8 @@ class ListQuestion(NamedTuple):
     `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_plural` that several things
     are, `is_single` that one thing may be. `context` are words behind the first preposition, which may only say where
     the list is. `is_quoted` is a mention in quotation marks, which has no other form.
+    `denied` are the words behind a `not`, `names` folded words that stand next to each other with capitals, and
+    `is_bare` tells of a question without a verb and a question word.
     """
 
     what: Listable
@@ -47,6 +57,9 @@ class ListQuestion(NamedTuple):
     is_single: bool = False
     context: str = ""
     is_quoted: bool = False
+    denied: str = ""
+    names: tuple[str, ...] = ()
+    is_bare: bool = False
 
 
 class _Forms(NamedTuple):
@@ -55,6 +68,7 @@ class _Forms(NamedTuple):
     kinds: tuple[tuple[Listable, re.Pattern[str]], ...]
     items: tuple[re.Pattern[str], ...]
     single: tuple[re.Pattern[str], ...]
+    bare: tuple[re.Pattern[str], ...]
     opening: tuple[re.Pattern[str], ...]
     never: re.Pattern[str]
     who: frozenset[str]
@@ -97,6 +111,7 @@ def _forms() -> _Forms:
         (("people", who), *kinds),
         tuple(map(re.compile, data["items"]["asked"])),
         tuple(map(re.compile, data["items"]["single"])),
+        tuple(map(re.compile, data["items"]["bare"])),
         tuple(map(re.compile, data["items"]["opening"])),
         re.compile(data["items"]["never"]),
         frozenset(data["items"]["who"]),
@@ -108,7 +123,7 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
     line = " ".join(question.split()).strip(_EDGES.replace('"', "").replace("”", "").replace("»", ""))
     if not line or len(line) > LONGEST:
         return
-    line = _begun(line)
+    line = _begun(_last_asked(line))
     folded, forms = lowered_alike(line), _forms()
     for form in forms.mention:
         if (found := form.fullmatch(folded)) is not None and (topic := _topic(line, *found.span("topic"))):
@@ -116,28 +131,35 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
             return
     values = list[ListQuestion]()
     for what, form in forms.kinds:
-        if (found := form.fullmatch(folded)) is not None and _is_asked(folded):
+        if (found := form.fullmatch(folded)) is not None and (found["place"] or _is_asked(folded)):
             place = line[slice(*found.span("place"))].strip(_EDGES) if found["place"] else ""
             values.append(ListQuestion(what, "", (("", place),)))
             break
-    if not values or values[0].what != "identifiers":  # `serial numbers` may name a column
+    may_be_named = values and (values[0].what == "identifiers" or _NAMES.match(folded))
+    if not may_be_named:  # `serial numbers` may name a column, `names of the tenants` a list
         yield from values
         values = []
-    yield from _items(folded, forms)
+    yield from _items(line, folded, forms)
     yield from values
 
 
-def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
+def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     """Yield the question for the items of a list, where it reads as one."""
-    line = re.sub(table()["states"]["to_do"], "open", folded)
-    line = _LEADING.sub("", line)
-    if forms.never.search(line):
+    line = _SHORTENED.sub(r"\1 not", folded)
+    line = _LEADING.sub("", re.sub(table()["states"]["to_do"], "open", line))
+    line = " ".join(re.sub(table()["states"]["forbids"], " forbidden ", line).split())
+    line = re.sub(table()["states"]["spanish_no"], " not ", line) if _SPANISH.search(said) else line
+    before, denied, behind = _DENIED.sub("\n", line).partition("\n")
+    behind = behind.replace("\n", " ")
+    line = " ".join(f"{before} {behind}".split())
+    if forms.never.search(line) or (denied and not behind.strip()):
         return
     for form in forms.opening:
         if (found := form.fullmatch(line)) is not None:
             yield ListQuestion("items", f"{found['topic']} hours", (("", ""),), is_single=True)
             return
-    for form in (*forms.single, *forms.items):
+    bare = forms.bare if _is_bare(line) else ()
+    for form in (*forms.single, *forms.items, *bare):
         if (found := form.fullmatch(line)) is not None and (topic := found["topic"].strip(_EDGES)):
             yield ListQuestion(
                 "items",
@@ -146,10 +168,23 @@ def _items(folded: str, forms: _Forms) -> Iterator[ListQuestion]:
                 is_who=line.split()[0] in forms.who,
                 is_explicit=re.match(table()["items"]["explicit"], line) is not None,
                 is_plural=re.match(table()["items"]["plural"], line) is not None,
-                is_single=form in forms.single,
+                is_single=form in (*forms.single, *forms.bare),
+                denied=behind,
+                names=tuple(
+                    word for run in _NAME.findall(said.partition(" ")[2]) for word in lowered_alike(run).split()
+                ),
+                is_bare=form in forms.bare,
                 context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
             )
             return
+
+
+def _last_asked(line: str) -> str:
+    """Return the last of several sentences where it asks for what the first ones ask for."""
+    *first, last = _SENTENCES.split(line)
+    said = {word[:_ALIKE] for word in re.findall(r"\w{4,}", lowered_alike(last))}
+    asked = {word[:_ALIKE] for one in first for word in re.findall(r"\w{4,}", lowered_alike(one))}
+    return last if first and not said.isdisjoint(asked) else line
 
 
 def _begun(line: str) -> str:
@@ -160,6 +195,14 @@ def _begun(line: str) -> str:
     return line[: -len(" auf")] if re.match(r"(?:liste|zahle)\b.*\sauf$", folded) else line
 
 
+def _is_bare(line: str) -> bool:
+    """Return whether a few words name several things: `agenda items`."""
+    words = line.split()
+    content = [word for word in words if word not in word_list("items", "function")]
+    is_plural = any(len(word) > 3 and word.endswith(("s", "x", "en")) for word in content)
+    return len(content) <= _FEW and (is_plural or len(content) > 1)
+
+
 def _is_asked(folded: str) -> bool:
     """Return whether a question for values begins as one: `Paris dates` alone is a search."""
     lead = table()["frame"]["lead"]
@@ -168,7 +211,7 @@ def _is_asked(folded: str) -> bool:
 
 def is_listing(question: str) -> bool:
     """Return whether a question asks for a list of any kind."""
-    return next(list_questions(question), None) is not None
+    return any(not asked.is_bare for asked in list_questions(question))
 
 
 def mention_of(words: str) -> ListQuestion:

@@ -225,9 +225,20 @@ class DirectAnswers:
         return replace(intent, doc_ids=meant) if meant else PASSAGES
 
     def _is_of_tables(self, question: str, scope: Scope) -> bool:
-        """Return whether a query over tables answers a question, with all of its rows where it lists them."""
+        """Return whether a query over tables answers a question, with all of its rows where it lists them.
+
+        A list of a table without names of columns is made by its lines, and so is one whose rows are told in part.
+        """
         found = self.tables.answer(question, scope.filters)
-        return found is not None and (found.computed.rows_total <= CITED or not is_listing(question))
+        if found is None or not is_listing(question):
+            return found is not None
+        rows = found.computed.rows_total
+        if all(name.isdigit() for name in found.computed.columns) or rows > CITED:
+            return False
+        if rows == len(found.checked.sources):
+            return True
+        listed = self._listings.answer(question, scope.filters, scope.talked_about)
+        return listed is None or listed.listing.total != rows
 
     def _changes_meant(self, intent: Intent, scope: Scope) -> Intent:
         """Return the intent with the two versions that it compares, or passages where no such two are meant."""

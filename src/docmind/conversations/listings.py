@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 
 from docmind.answers import (
     Fit,
@@ -170,7 +171,7 @@ class Listings:
         documents = self._within(filters)
         if is_this(place):
             return tuple(info.doc_id for info in documents if info.doc_id in talked_about)
-        exact = [info.doc_id for info in documents if place.casefold() == info.document.casefold()]
+        exact = [info.doc_id for info in documents if place.casefold() in _file_names(info)]
         named = exact or [info.doc_id for info in documents if is_named(place, _label(info))]
         if named:
             return tuple(named)
@@ -338,6 +339,12 @@ class Listings:
     def _waiting(self, known: set[str]) -> int:
         """Return how many files wait in the queue and are not among documents that are told by name."""
         return sum(one.doc_id not in known for one in self._uploads.all("waiting", "reading", "paused", "locked"))
+
+
+def _file_names(info: DocumentInfo) -> tuple[str, str]:
+    """Return a document's file name, with and without what tells its format."""
+    name = info.document.casefold()
+    return name, PurePath(name).stem
 
 
 def _label(info: DocumentInfo) -> str:

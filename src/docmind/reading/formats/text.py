@@ -153,7 +153,8 @@ def _pages(upload: Upload, rules: Rules) -> Iterator[Block | Table]:
 def plain(text: str) -> Iterator[Block | Table]:
     """Yield paragraphs, one for each line; where spaces align columns, the lines stay as they are.
 
-    Lines that a program broke at a width are joined to the paragraphs that they were.
+    Lines that a program broke at a width are joined to the paragraphs that they were. The level of a paragraph is 1
+    where a blank line stands before it.
     """
     lines = text.splitlines()
     aligned = sum(bool(_ALIGNED.search(line)) for line in lines[:2_000])
@@ -162,11 +163,13 @@ def plain(text: str) -> Iterator[Block | Table]:
         return
     width = _width(lines)
     said: list[str] = []
+    is_apart = False
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         said.append(line)
         if not width or not _runs_on(line, following, width):
             if any(said):
-                yield Block(kind="paragraph", text=" ".join(said))
+                yield Block(kind="paragraph", text=" ".join(said), level=int(is_apart))
+            is_apart = not line.strip()
             said.clear()
 
 
