@@ -38,6 +38,7 @@ from docmind.tables.wordlists import (
     REASONS,
     RELATED,
     RELATIVE,
+    ROLES,
     TABLE_WORDS,
     TASKS,
     WEEKDAYS,
@@ -86,6 +87,7 @@ class Asked:
             frozenset(
                 {word.text[: 3 if word.text.endswith("es") or len(word.text) < 6 else 4], word.root}
                 | {one[:4] for related in RELATED if word.text in related for one in related}
+                | {one[:4] for verbs, headers in ROLES if word.text in verbs for one in headers}
             )
             for at, word in enumerate(self.words)
             if at not in self.task_words

@@ -14,7 +14,9 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.wordlists import (
+    AGES,
     AMOUNT_HEADERS,
+    BIRTHS,
     COUNT_HEADERS,
     DEADLINES,
     DIFFERENT,
@@ -23,10 +25,12 @@ from docmind.tables.wordlists import (
     FAST,
     FLOWS,
     HOW,
+    LATER_BIRTHS,
     LISTS,
     MEASURES,
     MONTH_UNIT,
     PER,
+    TOTALS,
     WHICH,
     YES_NO,
     Task,
@@ -85,6 +89,8 @@ def query_of(r: Reading) -> TableQuery | None:
             r.is_sure = False  # `how much is the fee` asks for one of them, not for their sum
         if not (is_money or r.has_value or numeric or (r.subject and filters)):
             return None
+        if filters and _is_rate(r, column):
+            return TableQuery("lookup", filters, column, label=label)
         return TableQuery("sum", filters, column, label=label)
     return _lookup(r, targets, label, filters)
 
@@ -194,9 +200,15 @@ def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
     measures = r.measures()
     if (len(measures) == 1 and r.columns[measures[0]].unit == "%") or _is_percent(r, measures):
         return None  # shares are neither added up nor the size of what they are of
-    if len(measures) > 1 and any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text"):
-        return r.money()  # what its rows are is named
-    return measures[0] if len(measures) == 1 else r.money() if r.subject else None
+    if r.role is not None:
+        return r.role
+    if len(measures) > 1:
+        is_about_rows = any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text")
+        column = r.money() if is_about_rows or r.subject else None
+        if column is not None and not any(word.text in TOTALS for word in r.names.headers[column]):
+            r.is_sure = False  # one of several columns, by default
+        return column
+    return measures[0] if measures else None
 
 
 def _is_percent(r: Reading, measures: Sequence[int]) -> bool:
@@ -212,6 +224,7 @@ def _superlative(
 ) -> TableQuery | None:
     assert task in ("largest", "smallest")
     phrase = next("_".join(r.texts[a:b]) for one, a, b in r.asked.tasks if one == task)
+    phrase = phrase.removeprefix("la_").removeprefix("le_").removeprefix("les_")
     column: int | None = None
     if len(numeric) == 1:
         column = numeric[0]
@@ -220,10 +233,12 @@ def _superlative(
         if len(fitting) > 1:
             fitting = [at for at in fitting if any(w.text in DIRECTIONS[task] for w in r.names.headers[at])]
         column = fitting[0] if len(fitting) == 1 else None
-        if column is None and phrase in EXACT_MEASURES:
+        if column is None and phrase in EXACT_MEASURES and phrase not in AGES:
             return None
     if phrase in FAST and column is not None and (r.columns[column].type == "duration" or _is_time(r, column)):
         task = "smallest" if task == "largest" else "largest"
+    if phrase in AGES and (column is None or any(w.text in BIRTHS for w in r.names.headers[column])):
+        return _by_age(r, task, filters, label)
     is_most = phrase in (
         "most",
         "least",
@@ -254,6 +269,26 @@ def _superlative(
     return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
 
 
+def _by_age(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
+    """Return the row with the first or last date or year of birth, or of being built."""
+    fitting = [
+        at
+        for at, one in enumerate(r.columns)
+        if one.type in ("date", "number") and any(word.text in BIRTHS for word in r.names.headers[at])
+    ]
+    births = [at for at in fitting if any(word.text in BIRTHS - LATER_BIRTHS for word in r.names.headers[at])]
+    fitting = births or fitting
+    if len(fitting) != 1:
+        return None
+    is_date = r.columns[fitting[0]].type == "date"
+    r.is_sure = r.is_sure and not r.columns[fitting[0]].is_unsure and bool(births)
+    oldest: Task = "first" if is_date else "smallest"
+    youngest: Task = "last" if is_date else "largest"
+    return TableQuery(
+        oldest if task == "largest" else youngest, filters, fitting[0], label=label, rank=r.rank, top=r.top
+    )
+
+
 def _count(
     r: Reading,
     numeric: Sequence[int],
@@ -273,6 +308,8 @@ def _count(
         return _amount(r, filters, label, COUNT_HEADERS)
     counted = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if r.role is not None and not numeric:
+        return TableQuery("sum", filters, r.role, group=group, unit=unit)
     if len(counted) == 1 and r.has("sum") and not numeric:
         return TableQuery("sum", filters, counted[0], group=group, unit=unit)
     is_piece = noun is not None and r.by[noun] == "value" and (not numeric or numeric == counted)
@@ -387,13 +424,18 @@ def name_beside(r: Reading, query: TableQuery) -> int | None:
     return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
 
 
+def _is_rate(r: Reading, column: int) -> bool:
+    """Return whether a column of numbers tells something for each of a kind: `Price per night` makes no groups."""
+    return column in r.measures() and any(word.text in PER for word in r.names.headers[column])
+
+
 def _group(r: Reading, targets: Sequence[int]) -> tuple[int | None, Unit]:
     for at, text in enumerate(r.texts[:-1]):
         if text not in PER:
             continue
         for place in range(at + 1, min(at + 3, len(r.texts))):
             for column, places in r.mentioned.items():
-                if place in places and r.columns[column].type in ("text", "bool", "date", "number"):
+                if place in places and r.columns[column].type != "duration" and not _is_rate(r, column):
                     return column, ""
             if r.by[place] == "unit":
                 return r.date_column(), "month" if r.texts[place] in MONTH_UNIT else "year"

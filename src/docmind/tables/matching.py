@@ -31,6 +31,7 @@ from docmind.tables.wordlists import (
     PER,
     POSITIVE,
     QUANTITIES,
+    ROLES,
     SPENDING,
     TABLE_WORDS,
     WHICH,
@@ -40,6 +41,7 @@ from docmind.tables.words import (
     PHRASE,
     Word,
     akin,
+    is_form,
     is_function,
     is_light,
     is_name,
@@ -155,6 +157,28 @@ def find_adjectives(r: Reading) -> None:
                 r.mention(fitting[0], [at])
 
 
+def find_roles(r: Reading) -> None:
+    """Take a verb for what a column has: `sold` for copies, `bought` for customers; not where a cell has such a word."""
+    for at, word in enumerate(r.words):
+        headers = frozenset().union(*(headers for verbs, headers in ROLES if word.text in verbs))
+        if r.by[at] or not headers or any(_has_word(r, word.text, column) for column in range(len(r.columns))):
+            continue
+        fitting = [
+            column for column, header in enumerate(r.names.headers) if any(one.text in headers for one in header)
+        ]
+        if not fitting:
+            continue
+        r.by[at] = "role"
+        r.score += 1
+        measures = [column for column in fitting if column in r.measures()]
+        if len(measures) == 1:
+            r.role = measures[0]
+
+
+def _has_word(r: Reading, text: str, column: int) -> bool:
+    return any(same(text, one) for one in r.names.inside[column]) if r.columns[column].type == "text" else False
+
+
 def _settle_mentions(r: Reading) -> None:
     """Keep for each word the column whose name it fits best: most of its words, then the shortest name."""
     for at in range(len(r.words)):
@@ -165,7 +189,8 @@ def _settle_mentions(r: Reading) -> None:
         def fit(column: int) -> tuple[float, ...]:
             header = r.names.headers[column]
             exact = any(word.root == r.words[at].root for word in header)  # noqa: B023 - called at once
-            return (len(set(r.mentioned[column])) / max(len(header), 1), exact)
+            form = any(is_form(word.text, r.words[at].text) for word in header)  # noqa: B023
+            return (len(set(r.mentioned[column])) / max(len(header), 1), exact, form)
 
         best = max(map(fit, rivals))
         winners = [column for column in rivals if fit(column) == best]

@@ -69,6 +69,9 @@ class Reading:
         self.times: list[Filter] = []  # months and years that are named one by one
         self.rank = self.top = 1
         self.negations = NEGATIONS.get(asked.language, frozenset()) | NEGATIONS["en"]
+        if asked.language == "en":
+            self.negations |= {"no"}
+        self.role: int | None = None  # the column of numbers of which a verb tells
 
     @property
     def is_check(self) -> bool:

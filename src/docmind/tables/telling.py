@@ -304,6 +304,7 @@ def told(
     if not sources:
         return None
     is_sure = understood.is_sure and not others and not result.wrong and not result.is_tied and _is_clear(telling)
+    is_sure = is_sure and not (understood.is_of_one and len(result.kept) > 1)
     is_sure = is_sure and is_whole and not any(table.is_partial for table in understood.tables)
     text = telling.text()
     lead = "" if is_sure else telling.said["maybe"] + " "

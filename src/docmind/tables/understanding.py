@@ -15,6 +15,10 @@ from docmind.tables.composing import (
     name_beside,
     query_of,
 )
+from docmind.tables.doubts import (
+    is_guess,
+    is_of_one,
+)
 from docmind.tables.limits import (
     find_clocks,
     find_dates,
@@ -32,6 +36,7 @@ from docmind.tables.matching import (
     find_kind_words,
     find_parts,
     find_ranks,
+    find_roles,
     find_signs,
     find_titles,
     find_values,
@@ -59,7 +64,8 @@ from docmind.tables.words import (
 class Understood:
     """A query for some tables of one shape, and how well it covers the question.
 
-    `leftover` are words that nothing accounts for. `is_sure` is False where a reading is one of several.
+    `leftover` are words that nothing accounts for. `is_sure` is False where a reading is one of several or rests on a
+    guess. `is_of_one` tells that it is sure of one row only.
     """
 
     tables: tuple[Table, ...]
@@ -67,6 +73,7 @@ class Understood:
     score: float
     leftover: tuple[str, ...]
     is_sure: bool = True
+    is_of_one: bool = False
 
 
 def understand(asked: Asked, names: Names) -> Understood | None:
@@ -85,6 +92,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_parts(r)
     find_headers(r, least=1)
     find_adjectives(r)
+    find_roles(r)
     if not find_titles(r):
         return None
     find_weekdays(r)
@@ -106,4 +114,5 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     if "quantity" in r.by and query.column is not None and query.column == r.money():
         return None  # the consumption is not what it costs
     query = replace(query, name=name_beside(r, query))
-    return Understood(r.tables, query, r.score, leftover, r.is_sure and not leftover)
+    is_sure = r.is_sure and not leftover and not is_guess(r, query)
+    return Understood(r.tables, query, r.score, leftover, is_sure, is_of_one(r, query))

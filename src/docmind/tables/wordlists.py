@@ -72,7 +72,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
     "sum": _set(
         "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe "
         "insgesamt "
-        "no_total en_total au_total ao_todo sumar somar somam suman combined gesamtsumme gesamt total_amount"
+        "together zusammen juntos juntas ensemble no_total en_total au_total ao_todo sumar somar somam suman combined gesamtsumme gesamt total_amount"
     ),
     "median": _set("median mediana mediane medianwert the_median"),
     "share": _set(
@@ -93,6 +93,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "top most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
         "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
         "les_plus_chers mas_caros mas_caras mais_caros mais_caras mas_altos mas_altas mais_altos mais_altas "
+        "mas_viejo mas_vieja mais_velho mais_velha mas_antiguo mas_antigua mais_antigo mais_antiga plus_vieux "
+        "plus_vieille plus_ancien plus_ancienne "
         "quickest mas_rapido mas_rapida mais_rapido mais_rapida plus_rapide "
         "largest highest biggest most greatest maximum tallest longest heaviest deepest fastest oldest warmest "
         "hottest most_expensive dearest priciest widest mayor maior maximo maxima mas_alto mais_alto mas_alta "
@@ -104,6 +106,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "le_plus mas_pesado mais_pesado"
     ) | _german("largest"),
     "smallest": _set(
+        "mas_joven mais_jovem mais_novo mais_nova plus_jeune "
         "mas_lento mais_lento plus_lent least_valuable plus_basses plus_bas moins_cheres moins_chers "
             "mas_baratos mas_baratas mais_baratos "
         "mais_baratas mais_baixos mais_baixas mas_bajos mas_bajas "
@@ -153,7 +156,9 @@ MEASURES: Mapping[str, frozenset[str]] = {
         ("deepest shallowest", "depth profundidad profundidade tiefe profondeur"),
         ("fastest slowest", "speed time velocidad velocidade geschwindigkeit vitesse zeit tempo"),
         ("how_large", "area size superficie flache grosse surface"),
-        ("oldest youngest", "age born birth edad idade alter year built founded"),
+        ("oldest youngest mas_viejo mas_vieja mais_velho mais_velha mas_joven mais_jovem mais_novo mais_nova plus_jeune "
+         "plus_vieux altester altesten alteste jungste jungster jungsten mas_antiguo mais_antigo mais_antiga mas_antigua "
+         "plus_ancien plus_ancienne", "age born birth edad idade alter year built founded"),
         ("warmest hottest coldest warmste warmsten warmster kaltesten kalteste kaltester heisseste heissesten",
          "temperature temperatura temperatur temp celsius c"),
         ("most_valuable least_valuable mas_valioso mais_valioso", "value worth valor wert valeur price preis"),
@@ -240,11 +245,13 @@ COUNTED_ROWS = _set(
 SPENDING = _set("spend spent spending gaste gastado gastei ausgegeben depense")
 PER = _set("nach selon segun per each every by por cada pro je jeder jedem par chaque")
 NEGATIONS: Mapping[str, frozenset[str]] = {
-    "en": _set("not without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"),
-    "pt": _set("nao sem excepto exceto"),
-    "es": _set("no sin excepto"),
-    "de": _set("nicht ohne kein keine keinen keiner keinem ausser"),
-    "fr": _set("pas sans sauf"),
+    "en": _set(
+        "neither nor nobody none unless besides but not without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"
+    ),
+    "pt": _set("nao sem excepto exceto nenhum nenhuma ninguem salvo nem"),
+    "es": _set("no sin excepto ningun ninguno ninguna nadie salvo ni tampoco"),
+    "de": _set("nicht ohne kein keine keinen keiner keinem ausser weder noch_nie niemand niemals nie"),
+    "fr": _set("pas sans sauf aucun aucune hormis ni personne_ jamais"),
 }
 ABOVE = _set(
     "over above more_than greater_than larger_than higher_than exceeding exceeds exceed at_least mais_de mas_de "
@@ -346,7 +353,8 @@ NEUTRAL = _set(
     tiraram trabalha
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
-    finished take drive drives driven fly assigned"""
+    finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
+    bekommen recibido recibio recebeu"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
@@ -452,6 +460,8 @@ RELATED = tuple(
         "arrive arrives arrival arrivals llega llegada chega chegada ankunft kommt arrivee arrive",
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
+        "end ends ended finish finished fim acaba acabar acabou acabaram termina terminar terminou fin acabo termino "
+        "ende endet beendet finit",
         "empieza empiezan comienza inicio",
         "comeca comecam inicio",
         "beginnt beginnen beginn",
@@ -490,3 +500,79 @@ KEYS = _set("id no nr number numero num code year ano jahr annee room key zip po
 """Words in the header of a column whose numbers name their rows."""
 REASONS = _set("why explain warum wieso porque pourquoi")
 """Words of a question for what no table tells."""
+ATTRIBUTES = _set("long big large high single own")
+"""Adjectives that limit nothing after `how`, and select elsewhere."""
+DEEDS = _set(
+    "booked stayed needed required passe passes passed finish finished assigned reached "
+    "served eaten offered produced collected registered held hosted visited entered noted "
+    "gegessen geschrieben geflogen gefahren gekommen gearbeitet obtenu obtenue escrito escrita escritos"
+)
+"""Participles that limit nothing where a row is looked up, and may select where rows are counted."""
+COLLECTIONS = _set(
+    "fleet inventory collection schedule stock catalogue catalog directory roster records data plan park"
+)
+"""Heads of titles whose rows are what the word before names."""
+EACH = _set("hour hours day days km kg minute minutes point points euro euros stunde stunden hora horas heure heures")
+"""Units: what has them is no row."""
+ONCE = _set("one single einem einer einzigen uma um una un seul seule")
+EITHER = _set("or oder ou either entweder")
+RATES = _set(
+    "price prices precio preco preis prix rate each tarif tarifa fare einzelpreis stuckpreis unitario unitaria"
+)
+"""Words in headers of what one piece costs."""
+COMPARATIVES: Mapping[str, str] = {
+    "older": "oldest", "younger": "oldest", "taller": "tallest", "longer": "longest", "shorter": "longest",
+    "cheaper": "cheapest", "heavier": "heaviest", "lighter": "heaviest", "deeper": "deepest", "faster": "fastest",
+}  # fmt: skip
+"""Comparatives before `than`, by the superlative that tells which headers they mean."""
+EARNING = _set("earn earns earned earning verdient ganhou ganhamos ganho ganado ganamos gagne")
+COST_WORDS = _set(
+    "cost costs costing price prices spend spent spending pay pays paid expense expenses kosten kostet gekostet "
+    "ausgegeben bezahlt custou custa custam gastei gastamos pagou coste costo cuesta cuestan gastado pagado cout coute "
+    "coutent depense"
+)
+COST_HEADERS = _set("cost costs price amount fee total paid spent coste costo custo precio preco preis kosten betrag")
+INCOME_HEADERS = _set(
+    "revenue sales income salary salaries wage wages pay earnings turnover takings deposit donation donations budget "
+    "gehalt lohn umsatz einnahmen sueldo salario ordenado ingresos ventas receita vendas salaire recettes"
+)
+"""Words in headers of money that is earned, given or planned."""
+SAME_CURRENCY: Mapping[str, str] = {
+    word: words.split()[0]
+    for words in ("eur €", "usd $ us$", "gbp £ pound", "chf franken", "brl r$ real", "jpy ¥ yen")
+    for word in words.split()
+}
+"""Roots of words and signs of currencies, by their code."""
+BOTH = _set("both ambos ambas beide beiden deux whole entire full ganze ganzen todo toda")
+ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
+    (_set(verbs), _set(headers))
+    for verbs, headers in (
+        ("buy buys bought buying purchase purchased order ordered orders compra compro comprou compraram comprado compraron "
+         "kauft kaufte gekauft bestellt bestellte achete achetes acheter commande",
+         "customer client buyer cliente kunde kundin comprador kaufer acheteur"),
+        ("sold sell sells selling vendido vendida vendidos vendidas vendieron vendio venderam vendeu vendem vende verkauft "
+         "verkaufte verkauften vendu vendus vendue vendues",
+         "ticket tickets copies units sold quantity qty ejemplares exemplares unidades cantidad quantidade stuck menge "
+         "billets exemplaires quantite entradas bilhetes karten"),
+        ("produce produced produces generate generated produz produziu produziram produjo produjeron erzeugt erzeugten "
+         "produziert produit", "output production yield erzeugung produccion producao ertrag energy"),
+        ("sing sings singt singen canta cantan cantam chante", "voice stimme voz voix"),
+        ("attend attended attends", "attendees visitors participants guests audience attendance"),
+        ("teach taught teaches", "teacher tutor instructor"),
+        ("lead leads led", "leader head captain manager"),
+        ("supply supplied supplies deliver delivers", "supplier vendor lieferant proveedor fornecedor fournisseur"),
+        ("ride rode rides walk walked travel travelled cycled", "distance km miles distancia distanz kilometres"),
+        ("win won wins", "winner champion"),
+        ("born", "birthday birth dob"),
+    )
+)  # fmt: skip
+"""Verbs, and the headers of columns whose cells have that part in what they tell."""
+BIRTHS = _set("born birth birthday built founded year geboren geburtsdatum geburtstag baujahr gebaut gegrundet nacimiento "
+              "nascimento nacido nascido naissance construido ano jahr annee purchased bought hired joined made")  # fmt: skip
+"""Words in headers of dates and years from which an age counts."""
+LATER_BIRTHS = _set("purchased bought hired joined made")
+"""Of these, those from which not every age counts."""
+AGES = frozenset({"oldest", "youngest"}) | frozenset(
+    stem + end for stem in ("altest", "jungst") for end in ("e", "en", "er", "es")
+) | _set("mas_viejo mas_vieja mais_velho mais_velha mas_joven mais_novo mais_nova plus_vieux plus_vieille plus_jeune "
+         "mais_antigo mais_antiga mas_antiguo mas_antigua mais_jovem plus_ancien plus_ancienne")  # fmt: skip

@@ -105,6 +105,11 @@ def same(one: str, other: str) -> bool:
     )
 
 
+def is_form(one: str, other: str) -> bool:
+    """Return whether two folded words are one without their endings; not by their beginnings alone."""
+    return root(one) == root(other) or bool(_forms(one) & _forms(other))
+
+
 def akin(one: str, other: str) -> bool:
     """Return whether two folded words are forms of one, or have one meaning in a question and a header."""
     return same(one, other) or any(one in related and other in related for related in RELATED)
