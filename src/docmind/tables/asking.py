@@ -14,6 +14,7 @@ from docmind.tables.wordlists import (
     BEFORE,
     BELOW,
     BETWEEN,
+    BOTH,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -125,7 +126,8 @@ _ELSEWHERE = (
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
     | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
-    | {"%", "euros", "euro", "eur", "usd", "dollars"}
+    | BOTH
+    | {"%", "years", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip
 """Words that stand for something else than a word of the table."""
 PHRASES: Mapping[tuple[str, ...], Task] = {

@@ -13,7 +13,11 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
+from docmind.tables.series import (
+    asked_series,
+)
 from docmind.tables.wordlists import (
+    EACH,
     AGES,
     AMOUNT_HEADERS,
     BIRTHS,
@@ -35,6 +39,9 @@ from docmind.tables.wordlists import (
     YES_NO,
     Task,
 )
+from docmind.tables.words import (
+    same,
+)
 
 
 def query_of(r: Reading) -> TableQuery | None:
@@ -49,6 +56,8 @@ def query_of(r: Reading) -> TableQuery | None:
     own = [one for one in numeric if any(r.by[at] != "task" for at in r.mentioned[one])]
     numeric = own or numeric  # `total` names a column of that name where nothing else does
     filters = tuple(r.filters)
+    if (added := _added(r, label, filters)) is not None:
+        return added
     if r.has("difference"):
         return _difference(r, numeric, filters)
     if r.has("share"):
@@ -93,6 +102,32 @@ def query_of(r: Reading) -> TableQuery | None:
             return TableQuery("lookup", filters, column, label=label)
         return TableQuery("sum", filters, column, label=label)
     return _lookup(r, targets, label, filters)
+
+
+def _added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return a sum over several columns of each row, one for each time; None where no such is asked."""
+    asks = r.has("sum") or r.asked.is_how_much or r.has("count") or r.has("largest") or r.has("smallest")
+    if not asks or r.has("mean") or r.has("median") or r.has("difference") or r.has("share") or not r.series:
+        return None
+    columns = asked_series(r, r.series)
+    if not columns or any(one.column in r.series for one in filters):
+        return None
+    unnamed = not any(at in r.mentioned for at in columns)
+    if (r.has("count") and not _counts_measure(r)) or (r.rank, r.top) != (1, 1):
+        return None
+    if unnamed and not (r.is_money or r.role is not None or r.has("sum") or _counts_measure(r) or r.subject):
+        return None
+    task: Task = "largest" if r.has("largest") else "smallest" if r.has("smallest") else "sum"
+    if task == "sum" and not (filters or r.subject or r.is_money):
+        return None
+    return TableQuery(task, filters, columns[0], label=label, rank=r.rank, top=r.top, plus=columns[1:])
+
+
+def _counts_measure(r: Reading) -> bool:
+    """Return whether what is counted has a unit: hours, not rows."""
+    end = next((end for task, _start, end in r.asked.tasks if task == "count"), 0)
+    near = r.texts[end : end + 3]
+    return any(any(same(text, one) for one in EACH) for text in near)
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
@@ -340,7 +375,7 @@ def _is_verb(r: Reading, column: int) -> bool:
     roots = [word.root for word in r.names.headers[column]]
     places = r.mentioned.get(column, ())
     is_last = len(r.texts) > 1 and r.texts[1] in YES_NO and places == [len(r.texts) - 1]
-    return bool(places) and (is_last or any(r.words[at].root not in roots for at in places))
+    return bool(places) and (is_last or any(r.words[at].text.removesuffix("en") not in roots and r.words[at].root not in roots for at in places))
 
 
 def _is_over_time(r: Reading, column: int, filters: tuple[Filter, ...]) -> bool:

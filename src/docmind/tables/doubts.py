@@ -64,14 +64,14 @@ def is_of_one(r: Reading, query: TableQuery) -> bool:
 
 
 def _ignores_deed(r: Reading, query: TableQuery) -> bool:
-    """A count of rows that have been `booked` or `passed`, of which no column tells."""
+    """Doubt a count of rows that have been `booked` or `passed`, of which no column tells."""
     if query.task != "count" or query.is_distinct:
         return False
     return any(by == "light" and text in DEEDS for text, by in zip(r.texts, r.by, strict=True))
 
 
 def _ignores_attribute(r: Reading, query: TableQuery) -> bool:
-    """`Large rooms`, `single rooms`: an adjective that no cell has."""
+    """Doubt `large rooms` and `single rooms`: an adjective that no cell has."""
     return query.task != "check" and any(
         text in ATTRIBUTES and by == "light" and r.texts[at - 1] not in ("how", "wie", "too", "so")
         for at, (text, by) in enumerate(zip(r.texts, r.by, strict=True))
@@ -79,7 +79,7 @@ def _ignores_attribute(r: Reading, query: TableQuery) -> bool:
 
 
 def _counts_part_of_title(r: Reading, query: TableQuery) -> bool:
-    """Hours are no rows of `Training hours`, clubs none of `Club members`: only what the title is about is counted."""
+    """Doubt a count of hours as rows of `Training hours`: only what a title is about is counted."""
     if query.task not in ("count", "share") or query.is_distinct or query.column is not None:
         return False
     end = next((end for task, _start, end in r.asked.tasks if task == query.task), 0)
@@ -104,12 +104,12 @@ def _heads(title: str, language: str) -> set[str]:
 
 
 def _is_of_one_only(r: Reading, query: TableQuery) -> bool:
-    """`The most in one screening` is about rows, `the best month` is about groups."""
+    """Doubt groups of rows where one row is asked for: `the most in one screening`."""
     return query.best != "" and any(text in ONCE and by == "light" for text, by in zip(r.texts, r.by, strict=True))
 
 
 def _ignores_each(r: Reading, query: TableQuery) -> bool:
-    """`Per city` where nothing is told for each city."""
+    """Doubt `per city` where nothing is told for each city."""
     if query.group is not None or query.task not in _COMPUTED:
         return False
     for at, text in enumerate(r.texts[:-1]):
@@ -128,7 +128,7 @@ def _has_row_for_each(r: Reading, text: str) -> bool:
 
 
 def _mixes_conditions(r: Reading, query: TableQuery) -> bool:
-    """A negation before several values, or `or` between conditions on two columns."""
+    """Doubt a negation before several values, or `or` between conditions on two columns."""
     conditions = [one for one in (*query.filters, *query.part) if one.operator not in ("between", "month", "months")]
     columns = {one.column for one in conditions}
     if any(one.operator == "not in" for one in conditions):
@@ -141,7 +141,7 @@ def _mixes_conditions(r: Reading, query: TableQuery) -> bool:
 
 
 def _compares_currencies(r: Reading, query: TableQuery) -> bool:
-    """Dollars that are asked of a column of euros."""
+    """Doubt dollars that are asked of a column of euros."""
     used = [query.column, *(one.column for one in (*query.filters, *query.part))]
     units = {root(r.columns[at].unit.lower()) for at in used if at is not None and r.columns[at].unit}
     units |= {word.root for at in used if at is not None for word in r.names.headers[at] if word.root in SAME_CURRENCY}
@@ -151,7 +151,7 @@ def _compares_currencies(r: Reading, query: TableQuery) -> bool:
 
 
 def _compares_by_default(r: Reading, query: TableQuery) -> bool:
-    """`Older than 30` of a column that is no age, `over 18` of a column that nothing names."""
+    """Doubt `older than 30` of a column that is no age, `over 18` of a column that nothing names."""
     for one in (*query.filters, *query.part):
         is_compared = one.operator in (">", ">=", "<", "<=") and r.columns[one.column].type == "number"
         if is_compared and 0.0 not in one.values and not _is_meant(r, one):
@@ -180,7 +180,7 @@ def query_money(r: Reading) -> int | None:
 
 
 def _asks_another_money(r: Reading, query: TableQuery) -> bool:
-    """What was earned is not what was spent, and a deposit is no price."""
+    """Doubt that what was earned was spent, and that a deposit is a price."""
     column = query.column
     if column is None or not r.is_money or r.is_named(column):
         return False
@@ -193,7 +193,7 @@ def _asks_another_money(r: Reading, query: TableQuery) -> bool:
 
 
 def _tells_another_kind(r: Reading, query: TableQuery) -> bool:
-    """`Where was she born` of a column of dates."""
+    """Doubt `where was she born` of a column of dates."""
     if query.task != "lookup" or query.column is None:
         return False
     kind = r.columns[query.column].type
@@ -206,7 +206,7 @@ def _tells_another_kind(r: Reading, query: TableQuery) -> bool:
 
 
 def _matches_by_beginning(r: Reading, query: TableQuery) -> bool:
-    """A word that is taken for the name of a column because both begin alike."""
+    """Doubt a word that is taken for the name of a column because both begin alike."""
     for column, places in r.mentioned.items():
         if column != query.column and column != query.group:
             continue
@@ -222,6 +222,12 @@ def _only_begins(text: str, header: Collection[str]) -> bool:
     return bool(alike) and not any(text.startswith(one[:-2]) or one.startswith(text[:-2]) for one in alike)
 
 
+def _adds_empty_cells(r: Reading, query: TableQuery) -> bool:
+    """Doubt a sum over columns of which one has cells without a number."""
+    columns = (query.column, *query.plus) if query.plus else ()
+    return any(row[at] is None for table in r.tables for row in table.values for at in columns if at is not None)
+
+
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_deed,
     _ignores_attribute,
@@ -234,4 +240,5 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _asks_another_money,
     _tells_another_kind,
     _matches_by_beginning,
+    _adds_empty_cells,
 )

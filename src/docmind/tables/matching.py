@@ -17,7 +17,9 @@ from docmind.tables.wordlists import (
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
     BETWEEN,
+    BOTH,
     COUNTED_ROWS,
+    CURRENCIES,
     DIFFERENT,
     HEADS,
     HOW,
@@ -338,7 +340,7 @@ def _find_event(r: Reading, column: int) -> None:
 
 
 def find_kind_words(r: Reading) -> None:
-    has_money = r.money() is not None
+    has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in r.series)
     for at, word in enumerate(r.words):
         if r.by[at]:
             continue
@@ -360,6 +362,10 @@ def find_kind_words(r: Reading) -> None:
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
+        elif text == "over" and any(column in r.series for column in r.mentioned):
+            r.by[at] = "light"
+        elif r.series and (text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | _TIMES and r.texts[at - 1] in BOTH | _OF)):
+            r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
         elif (
@@ -372,6 +378,12 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "unit"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+_TIMES = frozenset(
+    {"years", "anos", "jahre", "jahren", "ans", "annees", "months", "meses", "monate", "monaten", "quarters"}
+)
+_OF = frozenset({"the", "das", "im", "o", "os", "los", "el", "les", "all", "four", "three", "twelve"})
 
 
 def _has_gaps(r: Reading, column: int) -> bool:

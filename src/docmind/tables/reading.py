@@ -71,6 +71,7 @@ class Reading:
         self.negations = NEGATIONS.get(asked.language, frozenset()) | NEGATIONS["en"]
         if asked.language == "en":
             self.negations |= {"no"}
+        self.series: tuple[int, ...] = ()  # columns of one measure, each for a time
         self.role: int | None = None  # the column of numbers of which a verb tells
 
     @property

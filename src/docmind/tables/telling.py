@@ -75,14 +75,14 @@ class Telling:
         column = self._name(query.column)
         if query.task in ("sum", "mean", "median"):
             told = self.said[query.task].format(column=column, rows=self._count(len(result.best)) + self._where())
-            if len(result.best) == 1 and query.task == "sum":
+            if len(result.best) == 1 and query.task == "sum" and not query.plus:
                 return self._looked_up()
             return f"{self._value(result.value)}: {told}{self._place()}."
         told = self.said[query.task].format(column=column, rows=self._count(len(result.kept)) + self._where())
         if (query.rank, query.top) != (1, 1):
             return self._ranked()
         names = self._listed(query.label, result.best) if query.label != query.column else ""
-        shown = self._listed(query.column, result.best)
+        shown = self._value(result.value) if query.plus else self._listed(query.column, result.best)
         return f"{names} ({shown}): {told}{self._place()}." if names else f"{shown}: {told}{self._place()}."
 
     def _ranked(self) -> str:
@@ -156,7 +156,7 @@ class Telling:
             found.append(said["leftover"].format(words=", ".join(f"“{word}”" for word in self.understood.leftover)))
         if query.column is not None and query.task not in ("count", "lookup", "check"):
             name = self._name(query.column)
-            wrong = sum(table.columns[query.column].wrong for table in self.tables)
+            wrong = sum(table.columns[at].wrong for table in self.tables for at in (query.column, *query.plus))
             total = sum(table.columns[query.column].filled for table in self.tables)
             found += [said["wrong"].format(n=wrong, total=total, column=name)] if wrong else []
             found += [said["lacking"].format(n=result.lacking, column=name)] if result.lacking else []
@@ -211,7 +211,8 @@ class Telling:
         return f" ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
 
     def _name(self, column: int | None) -> str:
-        return "" if column is None else self.columns[column].name or f"{column + 1}"
+        columns = (column, *(self.query.plus if column == self.query.column else ()))
+        return " + ".join("" if one is None else self.columns[one].name or f"{one + 1}" for one in columns)
 
     def _value(self, value: float | str | None) -> str:
         query = self.query
@@ -220,7 +221,8 @@ class Telling:
         column = self.columns[query.column]
         if column.type == "duration":
             return f"{int(value) // 60}:{round(value) % 60:02}"
-        places = max(table.columns[query.column].places for table in self.tables)
+        added = (query.column, *query.plus)
+        places = max(table.columns[at].places for table in self.tables for at in added)
         places = max(places, 2) if query.task in ("mean", "median") and value != round(value, places) else places
         number = self._number(value, places)
         unit = column.unit
@@ -368,7 +370,7 @@ def _computed(telling: Telling, rows: Sequence[int]) -> Computed:
 def _sources(telling: Telling, rows: Sequence[int], catalog: Catalog) -> tuple[Source, ...]:
     """Return the first rows of an answer as sources, with boxes over the cells that it rests on."""
     query = telling.query
-    used = [query.column, *(one.column for one in (*query.filters, *query.part, *query.less)), query.group]
+    used = [query.column, *query.plus, *(one.column for one in (*query.filters, *query.part, *query.less)), query.group]
     if query.task not in ("sum", "mean", "median") or not query.filters:
         used.append(query.label)
     columns = list(dict.fromkeys(column for column in used if column is not None)) or [0]

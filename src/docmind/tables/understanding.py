@@ -52,6 +52,9 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
+from docmind.tables.series import (
+    series_of,
+)
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
 )
@@ -81,6 +84,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     r = Reading(asked, names)
     for at in asked.task_words:
         r.by[at] = "task"
+    r.series = series_of(r)
     mark_negations(r)
     find_headers(r, least=2)
     find_ranks(r)

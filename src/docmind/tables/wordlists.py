@@ -183,7 +183,7 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
-    "spesen ausgaben gastos despesas depenses "
+    "spesen ausgaben gastos despesas depenses pagou pagaram pagaron "
     "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
     "expenses earn earned charge "
     "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
