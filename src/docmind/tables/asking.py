@@ -7,6 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from docmind.tables.role_words import (
+    BOTH,
+    RELATED,
+    ROLES,
+)
 from docmind.tables.wordlists import (
     ABOVE,
     AFTER,
@@ -14,7 +19,6 @@ from docmind.tables.wordlists import (
     BEFORE,
     BELOW,
     BETWEEN,
-    BOTH,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -37,9 +41,7 @@ from docmind.tables.wordlists import (
     QUANTITIES,
     QUARTERS,
     REASONS,
-    RELATED,
     RELATIVE,
-    ROLES,
     TABLE_WORDS,
     TASKS,
     WEEKDAYS,

@@ -13,14 +13,17 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
+from docmind.tables.role_words import (
+    AGES,
+    BIRTHS,
+    EACH,
+    LATER_BIRTHS,
+)
 from docmind.tables.series import (
     asked_series,
 )
 from docmind.tables.wordlists import (
-    EACH,
-    AGES,
     AMOUNT_HEADERS,
-    BIRTHS,
     COUNT_HEADERS,
     DEADLINES,
     DIFFERENT,
@@ -29,7 +32,6 @@ from docmind.tables.wordlists import (
     FAST,
     FLOWS,
     HOW,
-    LATER_BIRTHS,
     LISTS,
     MEASURES,
     MONTH_UNIT,
@@ -375,7 +377,10 @@ def _is_verb(r: Reading, column: int) -> bool:
     roots = [word.root for word in r.names.headers[column]]
     places = r.mentioned.get(column, ())
     is_last = len(r.texts) > 1 and r.texts[1] in YES_NO and places == [len(r.texts) - 1]
-    return bool(places) and (is_last or any(r.words[at].text.removesuffix("en") not in roots and r.words[at].root not in roots for at in places))
+    return bool(places) and (
+        is_last
+        or any(r.words[at].text.removesuffix("en") not in roots and r.words[at].root not in roots for at in places)
+    )
 
 
 def _is_over_time(r: Reading, column: int, filters: tuple[Filter, ...]) -> bool:

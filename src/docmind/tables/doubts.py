@@ -15,25 +15,27 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
-from docmind.tables.wordlists import (
+from docmind.tables.role_words import (
     ATTRIBUTES,
     COLLECTIONS,
     COMPARATIVES,
     COST_HEADERS,
     COST_WORDS,
-    COUNT_HEADERS,
-    COUNTED_ROWS,
     DEEDS,
     EACH,
     EARNING,
     EITHER,
     INCOME_HEADERS,
-    MEASURES,
-    MONTH_UNIT,
     ONCE,
-    PER,
     RATES,
     SAME_CURRENCY,
+)
+from docmind.tables.wordlists import (
+    COUNT_HEADERS,
+    COUNTED_ROWS,
+    MEASURES,
+    MONTH_UNIT,
+    PER,
     TABLE_WORDS,
     Task,
 )

@@ -211,6 +211,9 @@ def _row(page_no: int, text: str, block: PageBlock, wide: int) -> Row:
 
 def _adds_up(shown: Sequence[str]) -> bool:
     """Return whether a row holds the total or the mean of others: such a word, beside numbers only."""
-    texts = [cell for cell in shown if cell and not any(char.isdigit() for char in cell)]
-    said = fold(texts[0].lower()).replace("grand ", "").split() if texts else []
-    return len(texts) == 1 and said[0].strip(":") in TOTALS | MEANS and len(said) <= 4 and len(shown) > 1
+    filled = [cell for cell in shown if cell]
+    if len(shown) < 2 or not filled:
+        return False
+    said = fold(filled[0].lower()).replace("grand ", "").split()
+    is_word = said[0].strip(":") in TOTALS | MEANS and len(said) <= 4
+    return is_word and len(filled) > 1 and all(any(map(str.isdigit, cell)) for cell in filled[1:])

@@ -13,11 +13,14 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
+from docmind.tables.role_words import (
+    BOTH,
+    ROLES,
+)
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
     BETWEEN,
-    BOTH,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -33,7 +36,6 @@ from docmind.tables.wordlists import (
     PER,
     POSITIVE,
     QUANTITIES,
-    ROLES,
     SPENDING,
     TABLE_WORDS,
     WHICH,
@@ -160,7 +162,7 @@ def find_adjectives(r: Reading) -> None:
 
 
 def find_roles(r: Reading) -> None:
-    """Take a verb for what a column has: `sold` for copies, `bought` for customers; not where a cell has such a word."""
+    """Take a verb for what a column has: `sold` for copies, `bought` for customers; not where a cell has the word."""
     for at, word in enumerate(r.words):
         headers = frozenset().union(*(headers for verbs, headers in ROLES if word.text in verbs))
         if r.by[at] or not headers or any(_has_word(r, word.text, column) for column in range(len(r.columns))):
@@ -362,9 +364,9 @@ def find_kind_words(r: Reading) -> None:
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
-        elif text == "over" and any(column in r.series for column in r.mentioned):
-            r.by[at] = "light"
-        elif r.series and (text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | _TIMES and r.texts[at - 1] in BOTH | _OF)):
+        elif (text == "over" and any(column in r.series for column in r.mentioned)) or (
+            r.series and (text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | _TIMES and r.texts[at - 1] in BOTH | _OF))
+        ):
             r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"

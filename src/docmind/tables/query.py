@@ -142,7 +142,8 @@ def run(query: TableQuery, tables: Sequence[Table]) -> Result:
         db.execute(f"CREATE TABLE t (n INTEGER PRIMARY KEY{names})")
         marks = ", ".join("?" * (1 + len(used)))
         db.executemany(
-            f"INSERT INTO t VALUES ({marks})", ((n, *(_value(query, row, at) for at in used)) for n, row in enumerate(values))
+            f"INSERT INTO t VALUES ({marks})",
+            ((n, *(_value(query, row, at) for at in used)) for n, row in enumerate(values)),
         )
         db.create_aggregate("median", 1, _Median)  # type: ignore[arg-type]
         db.execute("PRAGMA query_only = ON")

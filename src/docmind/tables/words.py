@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from docmind.embedding import PREFIX, STOP_WORDS, fold
+from docmind.tables.role_words import RELATED
 from docmind.tables.wordlists import (
     LANGUAGES,
     LIGHT,
     MONTHS,
-    RELATED,
     RELATIVE,
     SHORT_MONTHS,
     UNITS,
