@@ -16,6 +16,7 @@ from docmind.tables.reading import (
 from docmind.tables.role_words import (
     AGES,
     BIRTHS,
+    CLAUSES,
     EACH,
     LATER_BIRTHS,
 )
@@ -288,6 +289,12 @@ def _superlative(
     ) or r.has("sum")
     is_money = r.is_money
     named = r.which()
+    who = _who(r, named)
+    if who is not None and is_most and named is not None:
+        column = column if column is not None else r.money() if is_money else _measured(r, numeric)
+        if column is None:
+            return None
+        return TableQuery("sum", filters, column, name=named, group=who, best=task, rank=r.rank, top=r.top)
     repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
     if repeats and is_most and named is not None:
         if column is None and is_money:
@@ -304,6 +311,15 @@ def _superlative(
     if column is None:
         column = _measured(r, numeric)
     return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
+
+
+def _who(r: Reading, named: int | None) -> int | None:
+    """Return the column of whom a relative clause tells: `the member who` paid the most, when a town is asked."""
+    for column, places in r.mentioned.items():
+        is_other = column != named and named is not None and r.columns[column].type == "text"
+        if is_other and any(r.texts[at + 1 : at + 2] and r.texts[at + 1] in CLAUSES for at in places):
+            return None if r.is_unique(column) else column
+    return None
 
 
 def _by_age(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:

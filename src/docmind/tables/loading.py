@@ -33,6 +33,17 @@ class Row:
     shown: tuple[str, ...]
     text: str
     raws: Raws = ()
+    beside: Beside | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The row of another table that a row names: its columns `kept` stand from the column `start` on."""
+
+    table: Table
+    row: Row
+    start: int
+    kept: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,8 @@ class Table:
     """A table of a document, whose title stands in answers, and whose label has the words by which it is meant.
 
     `values` has a value for each column, row by row. Rows that add up the others are left out. `is_partial` tells that
-    a part of it was not read: a row that runs over two pages has no cells, a damaged page no rows.
+    a part of it was not read: a row that runs over two pages has no cells, a damaged page no rows. `join` has the name
+    of another table whose cells stand in its rows, and the name of the column that both have.
     """
 
     doc_id: str
@@ -53,6 +65,7 @@ class Table:
     rows: tuple[Row, ...]
     values: tuple[tuple[Sql, ...], ...]
     is_partial: bool = False
+    join: tuple[str, str] = ("", "")
 
     @property
     def titles(self) -> tuple[str, ...]:

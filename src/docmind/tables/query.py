@@ -297,8 +297,11 @@ def _condition(one: Filter, name: str, marks: Sequence[str]) -> str:
     return f"{name} {one.operator} {marks[0]}"
 
 
-def sql_of(query: TableQuery, columns: Sequence[Column], source: str) -> str:
-    """Return the query as SQL for people to read, with the names of columns and the values in it."""
+def sql_of(query: TableQuery, columns: Sequence[Column], source: str, join: tuple[str, str] = ("", "")) -> str:
+    """Return the query as SQL for people to read, with the names of columns and the values in it.
+
+    `join` has the name of another table and of the column that both have; empty where there is none.
+    """
 
     def named(at: int | None) -> str:
         assert at is not None
@@ -332,7 +335,8 @@ def sql_of(query: TableQuery, columns: Sequence[Column], source: str) -> str:
         query.column,
     ):
         what = f"{named(query.label)}, {what}"
-    return f"SELECT {what} FROM {_name(source)}{_all_of(said(query.filters))}{tail}"
+    other = f" JOIN {_name(join[0])} USING ({_name(join[1])})" if join[0] else ""
+    return f"SELECT {what} FROM {_name(source)}{other}{_all_of(said(query.filters))}{tail}"
 
 
 def _group_key(unit: Unit, name: str) -> str:

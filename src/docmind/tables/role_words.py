@@ -125,3 +125,5 @@ RELATED = tuple(
     )
 )
 """Words of one meaning, in a question and in a header."""
+CLAUSES = _set("who that which que qui der die das")
+"""Words with which a clause about a noun begins."""

@@ -117,6 +117,6 @@ def understand(asked: Asked, names: Names) -> Understood | None:
         return None
     if "quantity" in r.by and query.column is not None and query.column == r.money():
         return None  # the consumption is not what it costs
-    query = replace(query, name=name_beside(r, query))
+    query = replace(query, name=name_beside(r, query) if query.name is None else query.name)
     is_sure = r.is_sure and not leftover and not is_guess(r, query)
     return Understood(r.tables, query, r.score, leftover, is_sure, is_of_one(r, query))
