@@ -14,6 +14,7 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.role_words import (
+    BOTH,
     AGES,
     BIRTHS,
     CLAUSES,
@@ -61,6 +62,7 @@ def query_of(r: Reading) -> TableQuery | None:
     filters = tuple(r.filters)
     if (added := _added(r, label, filters)) is not None:
         return added
+    r.is_sure = r.is_sure and not r.is_tied_series
     if r.has("difference"):
         return _difference(r, numeric, filters)
     if r.has("share"):
@@ -115,9 +117,11 @@ def _added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQ
     columns = asked_series(r, r.series)
     if not columns or any(one.column in r.series for one in filters):
         return None
-    unnamed = not any(at in r.mentioned for at in columns)
+    unnamed = len(columns) == len(r.series)
     if (r.has("count") and not _counts_measure(r)) or (r.rank, r.top) != (1, 1):
         return None
+    if unnamed and columns == r.series and not (r.has("sum") or any(text in BOTH for text in r.texts)):
+        r.is_sure = r.is_sure and not _are_years(r, columns)
     if unnamed and not (r.is_money or r.role is not None or r.has("sum") or _counts_measure(r) or r.subject):
         return None
     task: Task = "largest" if r.has("largest") else "smallest" if r.has("smallest") else "sum"
@@ -126,11 +130,16 @@ def _added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQ
     return TableQuery(task, filters, columns[0], label=label, rank=r.rank, top=r.top, plus=columns[1:])
 
 
+def _are_years(r: Reading, columns: Sequence[int]) -> bool:
+    return all(any(word.text[:2] in ("19", "20") for word in r.names.headers[at]) for at in columns)
+
+
 def _counts_measure(r: Reading) -> bool:
     """Return whether what is counted has a unit: hours, not rows."""
     end = next((end for task, _start, end in r.asked.tasks if task == "count"), 0)
-    near = r.texts[end : end + 3]
-    return any(any(same(text, one) for one in EACH) for text in near)
+    near = range(end, min(end + 3, len(r.texts)))
+    is_unit = any(same(r.texts[at], one) for at in near for one in EACH)
+    return is_unit or any(at in r.mentioned.get(column, ()) for at in near for column in r.series)
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
@@ -355,6 +364,8 @@ def _count(
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
     label = _label(r, targets)
+    if len(numeric) == 1 and numeric[0] in r.series and (filters or _counts_measure(r)):
+        return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if noun_value(r, end, label) is not None:
@@ -485,13 +496,19 @@ def _is_rate(r: Reading, column: int) -> bool:
     return column in r.measures() and any(word.text in PER for word in r.names.headers[column])
 
 
+def _is_only_measure(r: Reading, column: int) -> bool:
+    """Return whether a column of numbers is what is asked of each: no group, but where other numbers are named too."""
+    others = [at for at in r.mentioned if at != column and at in r.measures()]
+    return column in r.measures() and (not others or _is_rate(r, column))
+
+
 def _group(r: Reading, targets: Sequence[int]) -> tuple[int | None, Unit]:
     for at, text in enumerate(r.texts[:-1]):
         if text not in PER:
             continue
         for place in range(at + 1, min(at + 3, len(r.texts))):
             for column, places in r.mentioned.items():
-                if place in places and r.columns[column].type != "duration" and not _is_rate(r, column):
+                if place in places and r.columns[column].type != "duration" and not _is_only_measure(r, column):
                     return column, ""
             if r.by[place] == "unit":
                 return r.date_column(), "month" if r.texts[place] in MONTH_UNIT else "year"

@@ -230,6 +230,25 @@ def _adds_empty_cells(r: Reading, query: TableQuery) -> bool:
     return any(row[at] is None for table in r.tables for row in table.values for at in columns if at is not None)
 
 
+def _leaves_column(r: Reading, query: TableQuery) -> bool:
+    """Doubt a reading that names a column of numbers and does not use it."""
+    if query.task == "check":
+        return False
+    used = {query.column, query.group, query.label, query.name, *query.plus}
+    used |= {one.column for one in (*query.filters, *query.part, *query.less)}
+    return any(
+        at not in used and at in r.measures() and not r.tells_time(at) and any(r.by[place] == "column" for place in places)
+        for at, places in r.mentioned.items()
+    )
+
+
+def _adds_rates(r: Reading, query: TableQuery) -> bool:
+    """Doubt a sum of prices `per pupil` for each of something else."""
+    if query.column is None or query.task != "sum" or query.group is None:
+        return False
+    return any(word.text in PER for word in r.names.headers[query.column])
+
+
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_deed,
     _ignores_attribute,
@@ -243,4 +262,6 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _tells_another_kind,
     _matches_by_beginning,
     _adds_empty_cells,
+    _leaves_column,
+    _adds_rates,
 )

@@ -1,4 +1,4 @@
-"""Two tables with a column of one name, read as one: rows of the first, each with the row that it names in the other."""
+"""Two tables with a column of one name, read as one: each row of the first with the row that it names in the other."""
 
 from __future__ import annotations
 

@@ -60,6 +60,7 @@ def find_headers(r: Reading, least: int) -> None:
         _name_by_tasks(r)
     else:
         _find_rates(r)
+    free = [not by for by in r.by]
     for column, header in enumerate(r.names.headers):
         content = [word for word in header if not is_light(word.text)] or header
         if not content or (least == 2 and len(content) < 2):
@@ -75,7 +76,7 @@ def find_headers(r: Reading, least: int) -> None:
                     r.mention(column, range(at, at + size))
             continue
         for at, word in enumerate(r.words):
-            if r.by[at] or is_function(word.text) or word.root in other:
+            if not free[at] or is_function(word.text) or word.root in other:
                 continue
             if is_light(word.text):
                 is_named = any(word.root == one.root for one in header)
@@ -194,11 +195,15 @@ def _settle_mentions(r: Reading) -> None:
             header = r.names.headers[column]
             exact = any(word.root == r.words[at].root for word in header)  # noqa: B023 - called at once
             form = any(is_form(word.text, r.words[at].text) for word in header)  # noqa: B023
-            return (len(set(r.mentioned[column])) / max(len(header), 1), exact, form)
+            content = [word for word in header if not is_function(word.text)]
+            found = len(set(r.mentioned[column]))
+            return (min(found / max(len(content), 1), 1.0), found, exact, form)
 
         best = max(map(fit, rivals))
         winners = [column for column in rivals if fit(column) == best]
-        if len(winners) > 1:
+        if len(winners) > 1 and set(winners) <= set(r.series):
+            r.is_tied_series = True
+        elif len(winners) > 1:
             r.is_sure = False
         for column in rivals:
             if column != winners[0]:
@@ -368,6 +373,8 @@ def find_kind_words(r: Reading) -> None:
             r.series and (text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | _TIMES and r.texts[at - 1] in BOTH | _OF))
         ):
             r.by[at] = "light"
+        elif text in _UNITS_ASKED and r.texts[at - 1] in WHICH and any(map(r.tells_time, r.mentioned)):
+            r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
         elif (
@@ -382,6 +389,7 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"
 
 
+_UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset("day tag dia jour date datum fecha data".split())
 _TIMES = frozenset(
     {"years", "anos", "jahre", "jahren", "ans", "annees", "months", "meses", "monate", "monaten", "quarters"}
 )

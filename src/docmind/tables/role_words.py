@@ -9,7 +9,7 @@ def _set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-ATTRIBUTES = _set("long big large high single own")
+ATTRIBUTES = _set("long big large high single")
 """Adjectives that limit nothing after `how`, and select elsewhere."""
 DEEDS = _set(
     "booked stayed needed required passe passes passed finish finished assigned reached "
@@ -70,7 +70,7 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("sing sings singt singen canta cantan cantam chante", "voice stimme voz voix"),
         ("attend attended attends", "attendees visitors participants guests audience attendance"),
         ("teach taught teaches", "teacher tutor instructor"),
-        ("lead leads led", "leader head captain manager"),
+        ("lead leads led", "leader head captain manager teacher guide"),
         ("supply supplied supplies deliver delivers", "supplier vendor lieferant proveedor fornecedor fournisseur"),
         ("ride rode rides walk walked travel travelled cycled", "distance km miles distancia distanz kilometres"),
         ("win won wins", "winner champion"),
@@ -94,7 +94,8 @@ RELATED = tuple(
     _set(words)
     for words in (
         "leave leaves left depart departs departure departures sale salida sai partida abfahrt fahrt depart part",
-        "arrive arrives arrival arrivals llega llegada chega chegada ankunft kommt arrivee arrive",
+        "arrive arrives arrival arrivals llega llegada llego llegan llegaron chega chegada chegou chegam chegaram ankunft kommt arrivee arrive",
+        "pesa pesan pesam peso weigh weighs weight wiegt wiegen gewicht poids pese",
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
         "end ends ended finish finished fim acaba acabar acabou acabaram termina terminar terminou fin acabo termino "

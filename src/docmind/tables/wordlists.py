@@ -358,7 +358,7 @@ NEUTRAL = _set(
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
-    bekommen recibido recibio recebeu"""
+    kam kamen travel travels sido sidas bekommen recibido recibio recebeu"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
