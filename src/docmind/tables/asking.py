@@ -7,6 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from docmind.tables.role_words import (
+    BOTH,
+    RELATED,
+    ROLES,
+)
 from docmind.tables.wordlists import (
     ABOVE,
     AFTER,
@@ -36,7 +41,6 @@ from docmind.tables.wordlists import (
     QUANTITIES,
     QUARTERS,
     REASONS,
-    RELATED,
     RELATIVE,
     TABLE_WORDS,
     TASKS,
@@ -86,6 +90,7 @@ class Asked:
             frozenset(
                 {word.text[: 3 if word.text.endswith("es") or len(word.text) < 6 else 4], word.root}
                 | {one[:4] for related in RELATED if word.text in related for one in related}
+                | {one[:4] for verbs, headers in ROLES if word.text in verbs for one in headers}
             )
             for at, word in enumerate(self.words)
             if at not in self.task_words
@@ -123,7 +128,8 @@ _ELSEWHERE = (
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
     | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
-    | {"%", "euros", "euro", "eur", "usd", "dollars"}
+    | BOTH
+    | {"%", "years", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip
 """Words that stand for something else than a word of the table."""
 PHRASES: Mapping[tuple[str, ...], Task] = {

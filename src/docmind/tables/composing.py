@@ -13,6 +13,17 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
+from docmind.tables.role_words import (
+    BOTH,
+    AGES,
+    BIRTHS,
+    CLAUSES,
+    EACH,
+    LATER_BIRTHS,
+)
+from docmind.tables.series import (
+    asked_series,
+)
 from docmind.tables.wordlists import (
     AMOUNT_HEADERS,
     COUNT_HEADERS,
@@ -27,9 +38,13 @@ from docmind.tables.wordlists import (
     MEASURES,
     MONTH_UNIT,
     PER,
+    TOTALS,
     WHICH,
     YES_NO,
     Task,
+)
+from docmind.tables.words import (
+    same,
 )
 
 
@@ -45,6 +60,9 @@ def query_of(r: Reading) -> TableQuery | None:
     own = [one for one in numeric if any(r.by[at] != "task" for at in r.mentioned[one])]
     numeric = own or numeric  # `total` names a column of that name where nothing else does
     filters = tuple(r.filters)
+    if (added := _added(r, label, filters)) is not None:
+        return added
+    r.is_sure = r.is_sure and not r.is_tied_series
     if r.has("difference"):
         return _difference(r, numeric, filters)
     if r.has("share"):
@@ -85,8 +103,43 @@ def query_of(r: Reading) -> TableQuery | None:
             r.is_sure = False  # `how much is the fee` asks for one of them, not for their sum
         if not (is_money or r.has_value or numeric or (r.subject and filters)):
             return None
+        if filters and _is_rate(r, column):
+            return TableQuery("lookup", filters, column, label=label)
         return TableQuery("sum", filters, column, label=label)
     return _lookup(r, targets, label, filters)
+
+
+def _added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQuery | None:
+    """Return a sum over several columns of each row, one for each time; None where no such is asked."""
+    asks = r.has("sum") or r.asked.is_how_much or r.has("count") or r.has("largest") or r.has("smallest")
+    if not asks or r.has("mean") or r.has("median") or r.has("difference") or r.has("share") or not r.series:
+        return None
+    columns = asked_series(r, r.series)
+    if not columns or any(one.column in r.series for one in filters):
+        return None
+    unnamed = len(columns) == len(r.series)
+    if (r.has("count") and not _counts_measure(r)) or (r.rank, r.top) != (1, 1):
+        return None
+    if unnamed and columns == r.series and not (r.has("sum") or any(text in BOTH for text in r.texts)):
+        r.is_sure = r.is_sure and not _are_years(r, columns)
+    if unnamed and not (r.is_money or r.role is not None or r.has("sum") or _counts_measure(r) or r.subject):
+        return None
+    task: Task = "largest" if r.has("largest") else "smallest" if r.has("smallest") else "sum"
+    if task == "sum" and not (filters or r.subject or r.is_money):
+        return None
+    return TableQuery(task, filters, columns[0], label=label, rank=r.rank, top=r.top, plus=columns[1:])
+
+
+def _are_years(r: Reading, columns: Sequence[int]) -> bool:
+    return all(any(word.text[:2] in ("19", "20") for word in r.names.headers[at]) for at in columns)
+
+
+def _counts_measure(r: Reading) -> bool:
+    """Return whether what is counted has a unit: hours, not rows."""
+    end = next((end for task, _start, end in r.asked.tasks if task == "count"), 0)
+    near = range(end, min(end + 3, len(r.texts)))
+    is_unit = any(same(r.texts[at], one) for at in near for one in EACH)
+    return is_unit or any(at in r.mentioned.get(column, ()) for at in near for column in r.series)
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
@@ -194,9 +247,15 @@ def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
     measures = r.measures()
     if (len(measures) == 1 and r.columns[measures[0]].unit == "%") or _is_percent(r, measures):
         return None  # shares are neither added up nor the size of what they are of
-    if len(measures) > 1 and any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text"):
-        return r.money()  # what its rows are is named
-    return measures[0] if len(measures) == 1 else r.money() if r.subject else None
+    if r.role is not None:
+        return r.role
+    if len(measures) > 1:
+        is_about_rows = any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text")
+        column = r.money() if is_about_rows or r.subject else None
+        if column is not None and not any(word.text in TOTALS for word in r.names.headers[column]):
+            r.is_sure = False  # one of several columns, by default
+        return column
+    return measures[0] if measures else None
 
 
 def _is_percent(r: Reading, measures: Sequence[int]) -> bool:
@@ -212,6 +271,7 @@ def _superlative(
 ) -> TableQuery | None:
     assert task in ("largest", "smallest")
     phrase = next("_".join(r.texts[a:b]) for one, a, b in r.asked.tasks if one == task)
+    phrase = phrase.removeprefix("la_").removeprefix("le_").removeprefix("les_")
     column: int | None = None
     if len(numeric) == 1:
         column = numeric[0]
@@ -220,10 +280,12 @@ def _superlative(
         if len(fitting) > 1:
             fitting = [at for at in fitting if any(w.text in DIRECTIONS[task] for w in r.names.headers[at])]
         column = fitting[0] if len(fitting) == 1 else None
-        if column is None and phrase in EXACT_MEASURES:
+        if column is None and phrase in EXACT_MEASURES and phrase not in AGES:
             return None
     if phrase in FAST and column is not None and (r.columns[column].type == "duration" or _is_time(r, column)):
         task = "smallest" if task == "largest" else "largest"
+    if phrase in AGES and (column is None or any(w.text in BIRTHS for w in r.names.headers[column])):
+        return _by_age(r, task, filters, label)
     is_most = phrase in (
         "most",
         "least",
@@ -236,6 +298,12 @@ def _superlative(
     ) or r.has("sum")
     is_money = r.is_money
     named = r.which()
+    who = _who(r, named)
+    if who is not None and is_most and named is not None:
+        column = column if column is not None else r.money() if is_money else _measured(r, numeric)
+        if column is None:
+            return None
+        return TableQuery("sum", filters, column, name=named, group=who, best=task, rank=r.rank, top=r.top)
     repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
     if repeats and is_most and named is not None:
         if column is None and is_money:
@@ -254,6 +322,35 @@ def _superlative(
     return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
 
 
+def _who(r: Reading, named: int | None) -> int | None:
+    """Return the column of whom a relative clause tells: `the member who` paid the most, when a town is asked."""
+    for column, places in r.mentioned.items():
+        is_other = column != named and named is not None and r.columns[column].type == "text"
+        if is_other and any(r.texts[at + 1 : at + 2] and r.texts[at + 1] in CLAUSES for at in places):
+            return None if r.is_unique(column) else column
+    return None
+
+
+def _by_age(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
+    """Return the row with the first or last date or year of birth, or of being built."""
+    fitting = [
+        at
+        for at, one in enumerate(r.columns)
+        if one.type in ("date", "number") and any(word.text in BIRTHS for word in r.names.headers[at])
+    ]
+    births = [at for at in fitting if any(word.text in BIRTHS - LATER_BIRTHS for word in r.names.headers[at])]
+    fitting = births or fitting
+    if len(fitting) != 1:
+        return None
+    is_date = r.columns[fitting[0]].type == "date"
+    r.is_sure = r.is_sure and not r.columns[fitting[0]].is_unsure and bool(births)
+    oldest: Task = "first" if is_date else "smallest"
+    youngest: Task = "last" if is_date else "largest"
+    return TableQuery(
+        oldest if task == "largest" else youngest, filters, fitting[0], label=label, rank=r.rank, top=r.top
+    )
+
+
 def _count(
     r: Reading,
     numeric: Sequence[int],
@@ -267,12 +364,16 @@ def _count(
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
     label = _label(r, targets)
+    if len(numeric) == 1 and numeric[0] in r.series and (filters or _counts_measure(r)):
+        return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if noun_value(r, end, label) is not None:
         return _amount(r, filters, label, COUNT_HEADERS)
     counted = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
     noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if r.role is not None and not numeric:
+        return TableQuery("sum", filters, r.role, group=group, unit=unit)
     if len(counted) == 1 and r.has("sum") and not numeric:
         return TableQuery("sum", filters, counted[0], group=group, unit=unit)
     is_piece = noun is not None and r.by[noun] == "value" and (not numeric or numeric == counted)
@@ -303,7 +404,10 @@ def _is_verb(r: Reading, column: int) -> bool:
     roots = [word.root for word in r.names.headers[column]]
     places = r.mentioned.get(column, ())
     is_last = len(r.texts) > 1 and r.texts[1] in YES_NO and places == [len(r.texts) - 1]
-    return bool(places) and (is_last or any(r.words[at].root not in roots for at in places))
+    return bool(places) and (
+        is_last
+        or any(r.words[at].text.removesuffix("en") not in roots and r.words[at].root not in roots for at in places)
+    )
 
 
 def _is_over_time(r: Reading, column: int, filters: tuple[Filter, ...]) -> bool:
@@ -387,13 +491,24 @@ def name_beside(r: Reading, query: TableQuery) -> int | None:
     return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
 
 
+def _is_rate(r: Reading, column: int) -> bool:
+    """Return whether a column of numbers tells something for each of a kind: `Price per night` makes no groups."""
+    return column in r.measures() and any(word.text in PER for word in r.names.headers[column])
+
+
+def _is_only_measure(r: Reading, column: int) -> bool:
+    """Return whether a column of numbers is what is asked of each: no group, but where other numbers are named too."""
+    others = [at for at in r.mentioned if at != column and at in r.measures()]
+    return column in r.measures() and (not others or _is_rate(r, column))
+
+
 def _group(r: Reading, targets: Sequence[int]) -> tuple[int | None, Unit]:
     for at, text in enumerate(r.texts[:-1]):
         if text not in PER:
             continue
         for place in range(at + 1, min(at + 3, len(r.texts))):
             for column, places in r.mentioned.items():
-                if place in places and r.columns[column].type in ("text", "bool", "date", "number"):
+                if place in places and r.columns[column].type != "duration" and not _is_only_measure(r, column):
                     return column, ""
             if r.by[place] == "unit":
                 return r.date_column(), "month" if r.texts[place] in MONTH_UNIT else "year"

@@ -33,6 +33,17 @@ class Row:
     shown: tuple[str, ...]
     text: str
     raws: Raws = ()
+    beside: Beside | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The row of another table that a row names: its columns `kept` stand from the column `start` on."""
+
+    table: Table
+    row: Row
+    start: int
+    kept: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,8 @@ class Table:
     """A table of a document, whose title stands in answers, and whose label has the words by which it is meant.
 
     `values` has a value for each column, row by row. Rows that add up the others are left out. `is_partial` tells that
-    a part of it was not read: a row that runs over two pages has no cells, a damaged page no rows.
+    a part of it was not read: a row that runs over two pages has no cells, a damaged page no rows. `join` has the name
+    of another table whose cells stand in its rows, and the name of the column that both have.
     """
 
     doc_id: str
@@ -53,6 +65,7 @@ class Table:
     rows: tuple[Row, ...]
     values: tuple[tuple[Sql, ...], ...]
     is_partial: bool = False
+    join: tuple[str, str] = ("", "")
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -211,6 +224,9 @@ def _row(page_no: int, text: str, block: PageBlock, wide: int) -> Row:
 
 def _adds_up(shown: Sequence[str]) -> bool:
     """Return whether a row holds the total or the mean of others: such a word, beside numbers only."""
-    texts = [cell for cell in shown if cell and not any(char.isdigit() for char in cell)]
-    said = fold(texts[0].lower()).replace("grand ", "").split() if texts else []
-    return len(texts) == 1 and said[0].strip(":") in TOTALS | MEANS and len(said) <= 4 and len(shown) > 1
+    filled = [cell for cell in shown if cell]
+    if len(shown) < 2 or not filled:
+        return False
+    said = fold(filled[0].lower()).replace("grand ", "").split()
+    is_word = said[0].strip(":") in TOTALS | MEANS and len(said) <= 4
+    return is_word and len(filled) > 1 and all(any(map(str.isdigit, cell)) for cell in filled[1:])

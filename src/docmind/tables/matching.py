@@ -13,11 +13,16 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
+from docmind.tables.role_words import (
+    BOTH,
+    ROLES,
+)
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
     BETWEEN,
     COUNTED_ROWS,
+    CURRENCIES,
     DIFFERENT,
     HEADS,
     HOW,
@@ -40,6 +45,7 @@ from docmind.tables.words import (
     PHRASE,
     Word,
     akin,
+    is_form,
     is_function,
     is_light,
     is_name,
@@ -54,6 +60,7 @@ def find_headers(r: Reading, least: int) -> None:
         _name_by_tasks(r)
     else:
         _find_rates(r)
+    free = [not by for by in r.by]
     for column, header in enumerate(r.names.headers):
         content = [word for word in header if not is_light(word.text)] or header
         if not content or (least == 2 and len(content) < 2):
@@ -69,7 +76,7 @@ def find_headers(r: Reading, least: int) -> None:
                     r.mention(column, range(at, at + size))
             continue
         for at, word in enumerate(r.words):
-            if r.by[at] or is_function(word.text) or word.root in other:
+            if not free[at] or is_function(word.text) or word.root in other:
                 continue
             if is_light(word.text):
                 is_named = any(word.root == one.root for one in header)
@@ -155,6 +162,28 @@ def find_adjectives(r: Reading) -> None:
                 r.mention(fitting[0], [at])
 
 
+def find_roles(r: Reading) -> None:
+    """Take a verb for what a column has: `sold` for copies, `bought` for customers; not where a cell has the word."""
+    for at, word in enumerate(r.words):
+        headers = frozenset().union(*(headers for verbs, headers in ROLES if word.text in verbs))
+        if r.by[at] or not headers or any(_has_word(r, word.text, column) for column in range(len(r.columns))):
+            continue
+        fitting = [
+            column for column, header in enumerate(r.names.headers) if any(one.text in headers for one in header)
+        ]
+        if not fitting:
+            continue
+        r.by[at] = "role"
+        r.score += 1
+        measures = [column for column in fitting if column in r.measures()]
+        if len(measures) == 1:
+            r.role = measures[0]
+
+
+def _has_word(r: Reading, text: str, column: int) -> bool:
+    return any(same(text, one) for one in r.names.inside[column]) if r.columns[column].type == "text" else False
+
+
 def _settle_mentions(r: Reading) -> None:
     """Keep for each word the column whose name it fits best: most of its words, then the shortest name."""
     for at in range(len(r.words)):
@@ -165,11 +194,16 @@ def _settle_mentions(r: Reading) -> None:
         def fit(column: int) -> tuple[float, ...]:
             header = r.names.headers[column]
             exact = any(word.root == r.words[at].root for word in header)  # noqa: B023 - called at once
-            return (len(set(r.mentioned[column])) / max(len(header), 1), exact)
+            form = any(is_form(word.text, r.words[at].text) for word in header)  # noqa: B023
+            content = [word for word in header if not is_function(word.text)]
+            found = len(set(r.mentioned[column]))
+            return (min(found / max(len(content), 1), 1.0), found, exact, form)
 
         best = max(map(fit, rivals))
         winners = [column for column in rivals if fit(column) == best]
-        if len(winners) > 1:
+        if len(winners) > 1 and set(winners) <= set(r.series):
+            r.is_tied_series = True
+        elif len(winners) > 1:
             r.is_sure = False
         for column in rivals:
             if column != winners[0]:
@@ -313,7 +347,7 @@ def _find_event(r: Reading, column: int) -> None:
 
 
 def find_kind_words(r: Reading) -> None:
-    has_money = r.money() is not None
+    has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in r.series)
     for at, word in enumerate(r.words):
         if r.by[at]:
             continue
@@ -335,6 +369,12 @@ def find_kind_words(r: Reading) -> None:
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
+        elif (text == "over" and any(column in r.series for column in r.mentioned)) or (
+            r.series and (text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | _TIMES and r.texts[at - 1] in BOTH | _OF))
+        ):
+            r.by[at] = "light"
+        elif text in _UNITS_ASKED and r.texts[at - 1] in WHICH and any(map(r.tells_time, r.mentioned)):
+            r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
         elif (
@@ -347,6 +387,13 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "unit"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+_UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset("day tag dia jour date datum fecha data".split())
+_TIMES = frozenset(
+    {"years", "anos", "jahre", "jahren", "ans", "annees", "months", "meses", "monate", "monaten", "quarters"}
+)
+_OF = frozenset({"the", "das", "im", "o", "os", "los", "el", "les", "all", "four", "three", "twelve"})
 
 
 def _has_gaps(r: Reading, column: int) -> bool:

@@ -58,7 +58,8 @@ class TableQuery:
 
     `part` are further conditions: on the rows of which a `share` is asked, on those that a `check` asks about. For a
     `difference` the rows of `filters` and `part` are compared with those of `filters` and `less`. `top` rows or groups
-    are asked for, from the one with the place `rank`.
+    are asked for, from the one with the place `rank`. The numbers of the columns `plus` are added to those of `column`
+    in each row.
     """
 
     task: Task
@@ -74,6 +75,7 @@ class TableQuery:
     less: tuple[Filter, ...] = ()
     rank: int = 1
     top: int = 1
+    plus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def run(query: TableQuery, tables: Sequence[Table]) -> Result:
         db.execute(f"CREATE TABLE t (n INTEGER PRIMARY KEY{names})")
         marks = ", ".join("?" * (1 + len(used)))
         db.executemany(
-            f"INSERT INTO t VALUES ({marks})", ((n, *(row[at] for at in used)) for n, row in enumerate(values))
+            f"INSERT INTO t VALUES ({marks})",
+            ((n, *(_value(query, row, at) for at in used)) for n, row in enumerate(values)),
         )
         db.create_aggregate("median", 1, _Median)  # type: ignore[arg-type]
         db.execute("PRAGMA query_only = ON")
@@ -152,6 +155,14 @@ def run(query: TableQuery, tables: Sequence[Table]) -> Result:
             if time.monotonic() > until:
                 raise SlowQueryError(_("The query over the table took too long.")) from error
             raise
+
+
+def _value(query: TableQuery, row: Sequence[Sql], at: int) -> Sql:
+    """Return the value of a row in a column, with those of the columns that are added to it."""
+    if at != query.column or not query.plus:
+        return row[at]
+    held = [value for one in (at, *query.plus) if isinstance(value := row[one], float)]
+    return sum(held) if held else None
 
 
 def _used(query: TableQuery) -> list[int]:
@@ -286,8 +297,11 @@ def _condition(one: Filter, name: str, marks: Sequence[str]) -> str:
     return f"{name} {one.operator} {marks[0]}"
 
 
-def sql_of(query: TableQuery, columns: Sequence[Column], source: str) -> str:
-    """Return the query as SQL for people to read, with the names of columns and the values in it."""
+def sql_of(query: TableQuery, columns: Sequence[Column], source: str, join: tuple[str, str] = ("", "")) -> str:
+    """Return the query as SQL for people to read, with the names of columns and the values in it.
+
+    `join` has the name of another table and of the column that both have; empty where there is none.
+    """
 
     def named(at: int | None) -> str:
         assert at is not None
@@ -296,7 +310,7 @@ def sql_of(query: TableQuery, columns: Sequence[Column], source: str) -> str:
     def said(filters: Sequence[Filter]) -> list[str]:
         return [_condition(one, named(one.column), [*map(_literal, one.values)]) for one in filters]
 
-    column = named(query.column) if query.column is not None else "*"
+    column = " + ".join(map(named, (query.column, *query.plus))) if query.column is not None else "*"
     if query.task == "count":
         what = f"count(DISTINCT {column})" if query.is_distinct else "count(*)"
     elif query.task in ("share", "difference"):
@@ -321,7 +335,8 @@ def sql_of(query: TableQuery, columns: Sequence[Column], source: str) -> str:
         query.column,
     ):
         what = f"{named(query.label)}, {what}"
-    return f"SELECT {what} FROM {_name(source)}{_all_of(said(query.filters))}{tail}"
+    other = f" JOIN {_name(join[0])} USING ({_name(join[1])})" if join[0] else ""
+    return f"SELECT {what} FROM {_name(source)}{other}{_all_of(said(query.filters))}{tail}"
 
 
 def _group_key(unit: Unit, name: str) -> str:

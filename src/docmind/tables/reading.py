@@ -69,6 +69,11 @@ class Reading:
         self.times: list[Filter] = []  # months and years that are named one by one
         self.rank = self.top = 1
         self.negations = NEGATIONS.get(asked.language, frozenset()) | NEGATIONS["en"]
+        if asked.language == "en":
+            self.negations |= {"no"}
+        self.series: tuple[int, ...] = ()  # columns of one measure, each for a time
+        self.is_tied_series = False  # whether a word names several of them
+        self.role: int | None = None  # the column of numbers of which a verb tells
 
     @property
     def is_check(self) -> bool:
@@ -87,6 +92,12 @@ class Reading:
             if column.type == "text" and sum(month_of(one) > 0 for one in roots) > 0.6 * len(roots) and len(roots) > 1:
                 return at
         return None
+
+    def tells_time(self, column: int) -> bool:
+        """Return whether a column has dates or years."""
+        values = [row[column] for table in self.tables for row in table.values if row[column] is not None]
+        is_years = bool(values) and all(isinstance(value, float) and is_year(value) for value in values)
+        return self.columns[column].type == "date" or is_years
 
     def clocks(self) -> list[int]:
         """Return the columns of times of the day or of durations."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import combinations
 from types import MappingProxyType
 
 from docmind.documents import Catalog, Version
@@ -16,6 +17,7 @@ from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters
 from docmind.tables.asking import Asked, asked_of
 from docmind.tables.example_questions import questions_of
+from docmind.tables.joining import joined, needs_both
 from docmind.tables.loading import Table, Tables, Unread
 from docmind.tables.naming import Names, names_of
 from docmind.tables.query import Result, SlowQueryError, run
@@ -25,6 +27,8 @@ from docmind.tables.understanding import Understood, understand
 DOCUMENTS = 400  # whose tables one question is compared with
 PAGES = 6_000  # of documents whose tables one question reads for the first time
 SECONDS = 3.0  # after which no further document is read for a question
+PAIRS = 200  # of tables that are read as one
+_ALIKE = 10  # tables with a column of one name; a name that more have names no rows
 _SAME = 0.5  # of the rows of a table that an older version of it has
 
 
@@ -33,11 +37,16 @@ class _Group:
 
     def __init__(self, tables: Sequence[Unread], versions: Mapping[str, Version]) -> None:
         self._tables, self._versions = tables, versions
+        self.header = frozenset(fold(name.lower()) for name in tables[0].about.header)
+
+    def has(self, starts: frozenset[str]) -> bool:
+        """Return whether one of the beginnings of a word stands in these tables."""
+        return any(start in table.folded for start in starts for table in self._tables)
 
     def may_hold(self, asked: Asked, missing: int) -> bool:
         """Return whether all words that the question is about, but so many, may stand in these tables."""
         for starts in asked.starts:
-            if not any(start in table.folded for start in starts for table in self._tables):
+            if not self.has(starts):
                 missing -= 1
                 if missing < 0:
                     return False
@@ -54,6 +63,32 @@ class _Group:
         return [(names_of(newest), older) for newest, older in shapes]
 
 
+class _Pair:
+    """Tables of two headers that have a name of a column in common, which may be read as one."""
+
+    def __init__(self, first: _Group, other: _Group) -> None:
+        self.groups = (first, other)
+
+    def may_hold(self, asked: Asked) -> bool:
+        """Return whether all words that the question is about may stand in one of these tables."""
+        first, other = self.groups
+        return all(first.has(starts) or other.has(starts) for starts in asked.starts)
+
+    @cached_property
+    def names(self) -> list[Names]:
+        """What words may stand for in the joined tables; the second has one table."""
+        found: list[Names] = []
+        for one, other in (self.groups, self.groups[::-1]):
+            seconds = [names.tables[0] for names, _older in other.names if len(names.tables) == 1]
+            if len(seconds) != 1:
+                continue
+            for names, _older in one.names:
+                tables = [joined(table, seconds[0]) for table in names.tables]
+                if all(tables):
+                    found.append(names_of([table for table in tables if table is not None]))
+        return found
+
+
 class TableAnswers:
     """The answers that a query over tables gives. Thread-safe."""
 
@@ -63,12 +98,13 @@ class TableAnswers:
         self._lock = threading.Lock()
         self._groups: tuple[object, list[_Group]] | None = None
         self._latest: tuple[object, TableAnswer | None] | None = None
+        self._pairs: tuple[Sequence[_Group], list[_Pair]] | None = None
 
     def drop(self) -> None:
         """Drop what is kept in memory of tables, because a document is erased."""
         self._tables.drop()
         with self._lock:
-            self._groups = self._latest = None
+            self._groups = self._latest = self._pairs = None
 
     def answer(self, question: str, filters: Filters) -> TableAnswer | None:
         """Return the answer that a query over tables gives; None where it needs no table, or none is surely meant."""
@@ -103,10 +139,42 @@ class TableAnswers:
         complete = [one for one in found if not one[0].leftover]
         if complete:
             return self._best(asked, complete, is_whole=is_whole)
+        if pairs := self._joined(asked, groups):
+            return self._best(asked, pairs, is_whole=is_whole)
         if may_lack:
             near = [one for one in found if len(one[0].leftover) == 1 and one[0].query.filters]
             return self._best(asked, near, is_whole=is_whole) if near else None
         return None
+
+    def _joined(self, asked: Asked, groups: Sequence[_Group]) -> list[tuple[Understood, list[Table]]]:
+        """Return the readings of a question over two tables that are read as one."""
+        found: list[tuple[Understood, list[Table]]] = []
+        for pair in self._pairs_of(groups):
+            for names in pair.names if pair.may_hold(asked) else ():
+                understood = understand(asked, names)
+                if understood is None or understood.leftover:
+                    continue
+                if needs_both(understood.query, understood.tables[0]):
+                    found.append((understood, []))
+        return found
+
+    def _pairs_of(self, groups: Sequence[_Group]) -> list[_Pair]:
+        """Return the tables that may be read as one; kept for one state."""
+        with self._lock:
+            kept = self._pairs
+        if kept is not None and kept[0] is groups:
+            return kept[1]
+        by_name: dict[str, list[int]] = {}
+        for n, group in enumerate(groups):
+            for name in group.header:
+                by_name.setdefault(name, []).append(n)
+        numbers = {
+            pair for name, held in by_name.items() if name and len(held) <= _ALIKE for pair in combinations(held, 2)
+        }
+        pairs = [_Pair(groups[one], groups[other]) for one, other in sorted(numbers)[:PAIRS]]
+        with self._lock:
+            self._pairs = groups, pairs
+        return pairs
 
     def _best(
         self, asked: Asked, found: Sequence[tuple[Understood, list[Table]]], *, is_whole: bool

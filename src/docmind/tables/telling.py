@@ -75,14 +75,14 @@ class Telling:
         column = self._name(query.column)
         if query.task in ("sum", "mean", "median"):
             told = self.said[query.task].format(column=column, rows=self._count(len(result.best)) + self._where())
-            if len(result.best) == 1 and query.task == "sum":
+            if len(result.best) == 1 and query.task == "sum" and not query.plus:
                 return self._looked_up()
             return f"{self._value(result.value)}: {told}{self._place()}."
         told = self.said[query.task].format(column=column, rows=self._count(len(result.kept)) + self._where())
         if (query.rank, query.top) != (1, 1):
             return self._ranked()
         names = self._listed(query.label, result.best) if query.label != query.column else ""
-        shown = self._listed(query.column, result.best)
+        shown = self._value(result.value) if query.plus else self._listed(query.column, result.best)
         return f"{names} ({shown}): {told}{self._place()}." if names else f"{shown}: {told}{self._place()}."
 
     def _ranked(self) -> str:
@@ -156,7 +156,7 @@ class Telling:
             found.append(said["leftover"].format(words=", ".join(f"“{word}”" for word in self.understood.leftover)))
         if query.column is not None and query.task not in ("count", "lookup", "check"):
             name = self._name(query.column)
-            wrong = sum(table.columns[query.column].wrong for table in self.tables)
+            wrong = sum(table.columns[at].wrong for table in self.tables for at in (query.column, *query.plus))
             total = sum(table.columns[query.column].filled for table in self.tables)
             found += [said["wrong"].format(n=wrong, total=total, column=name)] if wrong else []
             found += [said["lacking"].format(n=result.lacking, column=name)] if result.lacking else []
@@ -174,6 +174,8 @@ class Telling:
         more = f"; {self.said['more'].format(n=len(shown) - _NAMED)}" if len(shown) > _NAMED else ""
         what = self.said["count by"] if query.column is None else self.said["by"]
         told = what.format(column=self._name(query.column), group=group) + self._where()
+        if query.best and query.name is not None:
+            listed = f"{self._listed_cells(query.name, self.result.best)} ({listed})"
         if query.best:
             told = self.said["most by" if query.best == "largest" else "least by"].format(group=group)
             named = self._name(query.column)
@@ -203,6 +205,9 @@ class Telling:
         more = [self.said["more"].format(n=len(texts) - _NAMED)] if len(texts) > _NAMED else []
         return "; ".join([*texts[:_NAMED], *more])
 
+    def _listed_cells(self, column: int, rows: Sequence[int]) -> str:
+        return "; ".join(list(dict.fromkeys(self.rows[n][1].shown[column] or "–" for n in rows))[:_NAMED])
+
     def _count(self, n: int) -> str:
         return self.said["one row"] if n == 1 else self.said["rows"].format(n=self._number(n))
 
@@ -211,7 +216,8 @@ class Telling:
         return f" ({', '.join(names[:3])}{', …' if len(names) > 3 else ''})"
 
     def _name(self, column: int | None) -> str:
-        return "" if column is None else self.columns[column].name or f"{column + 1}"
+        columns = (column, *(self.query.plus if column == self.query.column else ()))
+        return " + ".join("" if one is None else self.columns[one].name or f"{one + 1}" for one in columns)
 
     def _value(self, value: float | str | None) -> str:
         query = self.query
@@ -220,7 +226,8 @@ class Telling:
         column = self.columns[query.column]
         if column.type == "duration":
             return f"{int(value) // 60}:{round(value) % 60:02}"
-        places = max(table.columns[query.column].places for table in self.tables)
+        added = (query.column, *query.plus)
+        places = max(table.columns[at].places for table in self.tables for at in added)
         places = max(places, 2) if query.task in ("mean", "median") and value != round(value, places) else places
         number = self._number(value, places)
         unit = column.unit
@@ -304,6 +311,7 @@ def told(
     if not sources:
         return None
     is_sure = understood.is_sure and not others and not result.wrong and not result.is_tied and _is_clear(telling)
+    is_sure = is_sure and not (understood.is_of_one and len(result.kept) > 1)
     is_sure = is_sure and is_whole and not any(table.is_partial for table in understood.tables)
     text = telling.text()
     lead = "" if is_sure else telling.said["maybe"] + " "
@@ -356,34 +364,53 @@ def _computed(telling: Telling, rows: Sequence[int]) -> Computed:
     held, first = [telling.rows[n] for n in rows], telling.tables[0]
     names = tuple(column.name or f"{at + 1}" for at, column in enumerate(telling.columns))
     return Computed(
-        query=sql_of(telling.query, telling.columns, _place_of(first, first.document)),
+        query=sql_of(telling.query, telling.columns, _place_of(first, first.document), first.join),
         columns=names,
         rows=tuple(tuple(cell[:_CELL] for cell in row.shown) for _table, row in held[:LISTED]),
         rows_total=len(held),
-        doc_ids=tuple(dict.fromkeys(table.doc_id for table in telling.tables)),
+        doc_ids=tuple(
+            dict.fromkeys(
+                doc_id
+                for table, row in telling.rows
+                for doc_id in (table.doc_id, *([row.beside.table.doc_id] if row.beside else []))
+            )
+        )
+        or tuple(table.doc_id for table in telling.tables),
     )
+
+
+def _beside(rows: Sequence[Row], columns: Sequence[int]) -> list[tuple[Table, Row, list[int]]]:
+    """Return the rows of another table that rows name, each once, with the columns of them that an answer rests on."""
+    found: dict[tuple[int, int], tuple[Table, Row, list[int]]] = {}
+    for beside in (row.beside for row in rows):
+        if beside is not None:
+            used = [beside.kept[at - beside.start] for at in columns if at >= beside.start]
+            found.setdefault((beside.row.page_no, beside.row.span[0]), (beside.table, beside.row, used))
+    return list(found.values())
 
 
 def _sources(telling: Telling, rows: Sequence[int], catalog: Catalog) -> tuple[Source, ...]:
     """Return the first rows of an answer as sources, with boxes over the cells that it rests on."""
     query = telling.query
-    used = [query.column, *(one.column for one in (*query.filters, *query.part, *query.less)), query.group]
+    used = [query.column, *query.plus, *(one.column for one in (*query.filters, *query.part, *query.less)), query.group]
+    used.append(query.name if query.best else None)
     if query.task not in ("sum", "mean", "median") or not query.filters:
         used.append(query.label)
     columns = list(dict.fromkeys(column for column in used if column is not None)) or [0]
-    cited = [telling.rows[n] for n in rows[:CITED]]
-    pages = catalog.pages((table.doc_id, row.page_no) for table, row in cited)
+    cited = [(table, row, columns) for table, row in (telling.rows[n] for n in rows[:CITED])]
+    cited += _beside([telling.rows[n][1] for n in rows[:CITED]], columns)
+    pages = catalog.pages((table.doc_id, row.page_no) for table, row, _columns in cited)
     placed: dict[tuple[str, int], Words] = {}
     epoch = catalog.epoch()
     sources: list[Source] = []
-    for table, row in cited:
+    for table, row, used in cited:
         page = pages.get((table.doc_id, row.page_no))
         if page is None or page.text[slice(*row.span)] != row.text:  # erased or read again since
             return ()
         key = table.doc_id, row.page_no
         if key not in placed:
             placed[key] = Words.unpack(page.words)
-        spans = sorted({row.cells[at] for at in columns if row.cells[at][1] > row.cells[at][0]})
+        spans = sorted({row.cells[at] for at in used if row.cells[at][1] > row.cells[at][0]})
         boxes = [box for span in spans for box in placed[key].boxes_of(*span)]
         n = len(sources) + 1
         sources.append(page_source(n, table.document, page, epoch=epoch, quote=row.text, boxes=boxes))

@@ -15,6 +15,10 @@ from docmind.tables.composing import (
     name_beside,
     query_of,
 )
+from docmind.tables.doubts import (
+    is_guess,
+    is_of_one,
+)
 from docmind.tables.limits import (
     find_clocks,
     find_dates,
@@ -32,6 +36,7 @@ from docmind.tables.matching import (
     find_kind_words,
     find_parts,
     find_ranks,
+    find_roles,
     find_signs,
     find_titles,
     find_values,
@@ -47,6 +52,9 @@ from docmind.tables.query import (
 from docmind.tables.reading import (
     Reading,
 )
+from docmind.tables.series import (
+    series_of,
+)
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
 )
@@ -59,7 +67,8 @@ from docmind.tables.words import (
 class Understood:
     """A query for some tables of one shape, and how well it covers the question.
 
-    `leftover` are words that nothing accounts for. `is_sure` is False where a reading is one of several.
+    `leftover` are words that nothing accounts for. `is_sure` is False where a reading is one of several or rests on a
+    guess. `is_of_one` tells that it is sure of one row only.
     """
 
     tables: tuple[Table, ...]
@@ -67,6 +76,7 @@ class Understood:
     score: float
     leftover: tuple[str, ...]
     is_sure: bool = True
+    is_of_one: bool = False
 
 
 def understand(asked: Asked, names: Names) -> Understood | None:
@@ -74,6 +84,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     r = Reading(asked, names)
     for at in asked.task_words:
         r.by[at] = "task"
+    r.series = series_of(r)
     mark_negations(r)
     find_headers(r, least=2)
     find_ranks(r)
@@ -85,6 +96,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_parts(r)
     find_headers(r, least=1)
     find_adjectives(r)
+    find_roles(r)
     if not find_titles(r):
         return None
     find_weekdays(r)
@@ -105,5 +117,6 @@ def understand(asked: Asked, names: Names) -> Understood | None:
         return None
     if "quantity" in r.by and query.column is not None and query.column == r.money():
         return None  # the consumption is not what it costs
-    query = replace(query, name=name_beside(r, query))
-    return Understood(r.tables, query, r.score, leftover, r.is_sure and not leftover)
+    query = replace(query, name=name_beside(r, query) if query.name is None else query.name)
+    is_sure = r.is_sure and not leftover and not is_guess(r, query)
+    return Understood(r.tables, query, r.score, leftover, is_sure, is_of_one(r, query))

@@ -72,7 +72,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
     "sum": _set(
         "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe "
         "insgesamt "
-        "no_total en_total au_total ao_todo sumar somar somam suman combined gesamtsumme gesamt total_amount"
+        "together zusammen juntos juntas ensemble no_total en_total au_total ao_todo sumar somar somam suman "
+        "combined gesamtsumme gesamt total_amount"
     ),
     "median": _set("median mediana mediane medianwert the_median"),
     "share": _set(
@@ -93,6 +94,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "top most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
         "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
         "les_plus_chers mas_caros mas_caras mais_caros mais_caras mas_altos mas_altas mais_altos mais_altas "
+        "mas_viejo mas_vieja mais_velho mais_velha mas_antiguo mas_antigua mais_antigo mais_antiga plus_vieux "
+        "plus_vieille plus_ancien plus_ancienne "
         "quickest mas_rapido mas_rapida mais_rapido mais_rapida plus_rapide "
         "largest highest biggest most greatest maximum tallest longest heaviest deepest fastest oldest warmest "
         "hottest most_expensive dearest priciest widest mayor maior maximo maxima mas_alto mais_alto mas_alta "
@@ -104,6 +107,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "le_plus mas_pesado mais_pesado"
     ) | _german("largest"),
     "smallest": _set(
+        "mas_joven mais_jovem mais_novo mais_nova plus_jeune "
         "mas_lento mais_lento plus_lent least_valuable plus_basses plus_bas moins_cheres moins_chers "
             "mas_baratos mas_baratas mais_baratos "
         "mais_baratas mais_baixos mais_baixas mas_bajos mas_bajas "
@@ -153,7 +157,11 @@ MEASURES: Mapping[str, frozenset[str]] = {
         ("deepest shallowest", "depth profundidad profundidade tiefe profondeur"),
         ("fastest slowest", "speed time velocidad velocidade geschwindigkeit vitesse zeit tempo"),
         ("how_large", "area size superficie flache grosse surface"),
-        ("oldest youngest", "age born birth edad idade alter year built founded"),
+        ("oldest youngest mas_viejo mas_vieja mais_velho mais_velha mas_joven mais_jovem mais_novo mais_nova "
+        "plus_jeune "
+         "plus_vieux altester altesten alteste jungste jungster jungsten mas_antiguo mais_antigo mais_antiga "
+         "mas_antigua "
+         "plus_ancien plus_ancienne", "age born birth edad idade alter year built founded"),
         ("warmest hottest coldest warmste warmsten warmster kaltesten kalteste kaltester heisseste heissesten",
          "temperature temperatura temperatur temp celsius c"),
         ("most_valuable least_valuable mas_valioso mais_valioso", "value worth valor wert valeur price preis"),
@@ -178,7 +186,7 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
-    "spesen ausgaben gastos despesas depenses "
+    "spesen ausgaben gastos despesas depenses pagou pagaram pagaron "
     "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
     "expenses earn earned charge "
     "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
@@ -240,11 +248,14 @@ COUNTED_ROWS = _set(
 SPENDING = _set("spend spent spending gaste gastado gastei ausgegeben depense")
 PER = _set("nach selon segun per each every by por cada pro je jeder jedem par chaque")
 NEGATIONS: Mapping[str, frozenset[str]] = {
-    "en": _set("not without except excluding isn't aren't wasn't weren't never isn aren wasn weren hasn haven"),
-    "pt": _set("nao sem excepto exceto"),
-    "es": _set("no sin excepto"),
-    "de": _set("nicht ohne kein keine keinen keiner keinem ausser"),
-    "fr": _set("pas sans sauf"),
+    "en": _set(
+        "neither nor nobody none unless besides but not without except excluding isn't aren't wasn't weren't never "
+        "isn aren wasn weren hasn haven"
+    ),
+    "pt": _set("nao sem excepto exceto nenhum nenhuma ninguem salvo nem"),
+    "es": _set("no sin excepto ningun ninguno ninguna nadie salvo ni tampoco"),
+    "de": _set("nicht ohne kein keine keinen keiner keinem ausser weder noch_nie niemand niemals nie"),
+    "fr": _set("pas sans sauf aucun aucune hormis ni personne_ jamais"),
 }
 ABOVE = _set(
     "over above more_than greater_than larger_than higher_than exceeding exceeds exceed at_least mais_de mas_de "
@@ -346,7 +357,8 @@ NEUTRAL = _set(
     tiraram trabalha
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
-    finished take drive drives driven fly assigned"""
+    finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
+    kam kamen travel travels sido sidas bekommen recibido recibio recebeu"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
@@ -445,40 +457,6 @@ NEGATIVE = _set("negative negativo negativa negativos negativas negativer negati
 POSITIVE = _set("positive positivo positiva positivos positivas positiver positif positifs positiven")
 DEADLINES = _set("due until deadline expires expiry fallig bis vence vencimiento vencimento echeance ablauf hasta ate")
 """Words in headers of dates that tell a time to come: that there is one tells of no event."""
-RELATED = tuple(
-    _set(words)
-    for words in (
-        "leave leaves left depart departs departure departures sale salida sai partida abfahrt fahrt depart part",
-        "arrive arrives arrival arrivals llega llegada chega chegada ankunft kommt arrivee arrive",
-        "borrow borrowed borrows borrower lent lend loaned reader",
-        "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
-        "empieza empiezan comienza inicio",
-        "comeca comecam inicio",
-        "beginnt beginnen beginn",
-        "commence debut",
-        "use used uses usage consumption consumed",
-        "week weekly weeks",
-        "month monthly months",
-        "year yearly annual years",
-        "day daily days",
-        "night nightly nights",
-        "hour hourly hours",
-        "spend spent spending expenses expense gaste gasto gastos gastado gastei despesa despesas "
-        "ausgaben ausgegeben depense depenses",
-        "drives driver fahrt fahrer",
-        "go goes destination destino ziel to",
-        "hire hired join joined joins start started begin began employed",
-        "eintritt eingetreten beigetreten",
-        "alta admision contratado",
-        "salary salaries payroll wage wages pay earnings earns earn",
-        "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus "
-        "vendue "
-        "vendues verkauf verkauft verkaufte",
-        "units unit quantity qty pieces unidades unidad unidade cantidad quantidade menge stuck",
-    )
-)
-"""Words of one meaning, in a question and in a header."""
-
 RELATIVE = _set("week month year day days weeks months years semana mes ano today yesterday tomorrow")
 """Words for a time that only the clock tells, or that a question counts in."""
 TABLE_WORDS = _set(

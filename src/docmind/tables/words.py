@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from docmind.embedding import PREFIX, STOP_WORDS, fold
+from docmind.tables.role_words import RELATED
 from docmind.tables.wordlists import (
     LANGUAGES,
     LIGHT,
     MONTHS,
-    RELATED,
     RELATIVE,
     SHORT_MONTHS,
     UNITS,
@@ -103,6 +103,11 @@ def same(one: str, other: str) -> bool:
         and one[:PREFIX] == other[:PREFIX]
         and abs(len(one) - len(other)) < 4
     )
+
+
+def is_form(one: str, other: str) -> bool:
+    """Return whether two folded words are one without their endings; not by their beginnings alone."""
+    return root(one) == root(other) or bool(_forms(one) & _forms(other))
 
 
 def akin(one: str, other: str) -> bool:

@@ -1,0 +1,267 @@
+"""Where a reading of a question rests on a guess: a word that selects is ignored, or a column is taken by default.
+
+Every word of a question is accounted for before a doubt is asked. A doubt is about how: such an answer may be right and
+is not told as sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from docmind.tables.query import (
+    Filter,
+    TableQuery,
+)
+from docmind.tables.reading import (
+    Reading,
+)
+from docmind.tables.role_words import (
+    ATTRIBUTES,
+    COLLECTIONS,
+    COMPARATIVES,
+    COST_HEADERS,
+    COST_WORDS,
+    DEEDS,
+    EACH,
+    EARNING,
+    EITHER,
+    INCOME_HEADERS,
+    ONCE,
+    RATES,
+    SAME_CURRENCY,
+)
+from docmind.tables.wordlists import (
+    COUNT_HEADERS,
+    COUNTED_ROWS,
+    MEASURES,
+    MONTH_UNIT,
+    PER,
+    TABLE_WORDS,
+    Task,
+)
+from docmind.tables.words import akin, is_light, root, same, words_of
+
+_COMPUTED: Collection[Task] = ("count", "sum", "mean", "median", "share", "difference")
+_BEST: Collection[Task] = ("largest", "smallest", "first", "last")
+
+
+def is_guess(r: Reading, query: TableQuery) -> bool:
+    """Return whether a reading rests on a guess."""
+    return any(doubt(r, query) for doubt in DOUBTS)
+
+
+def is_of_one(r: Reading, query: TableQuery) -> bool:
+    """Return whether a sum is sure of one row only: prices of a piece, and what is told for each, do not add up."""
+    if query.task != "sum" or query.column is None or query.group is not None:
+        return False
+    header = [word.text for word in r.names.headers[query.column]]
+    if any(word in PER and word not in ("by", "por", "par", "a") for word in header):
+        return True
+    counts = [
+        at
+        for at in r.measures()
+        if at != query.column and any(word.text in COUNT_HEADERS for word in r.names.headers[at])
+    ]
+    return bool(counts) and any(word in RATES for word in header)
+
+
+def _ignores_deed(r: Reading, query: TableQuery) -> bool:
+    """Doubt a count of rows that have been `booked` or `passed`, of which no column tells."""
+    if query.task != "count" or query.is_distinct:
+        return False
+    return any(by == "light" and text in DEEDS for text, by in zip(r.texts, r.by, strict=True))
+
+
+def _ignores_attribute(r: Reading, query: TableQuery) -> bool:
+    """Doubt `large rooms` and `single rooms`: an adjective that no cell has."""
+    return query.task != "check" and any(
+        text in ATTRIBUTES and by == "light" and r.texts[at - 1] not in ("how", "wie", "too", "so")
+        for at, (text, by) in enumerate(zip(r.texts, r.by, strict=True))
+    )
+
+
+def _counts_part_of_title(r: Reading, query: TableQuery) -> bool:
+    """Doubt a count of hours as rows of `Training hours`: only what a title is about is counted."""
+    if query.task not in ("count", "share") or query.is_distinct or query.column is not None:
+        return False
+    end = next((end for task, _start, end in r.asked.tasks if task == query.task), 0)
+    noun = next((n for n in range(end, len(r.words)) if r.by[n] not in ("light", "kind", "task")), None)
+    if noun is None or r.by[noun] != "title" or r.texts[noun] in COUNTED_ROWS:
+        return False
+    word = r.texts[noun]
+    heads = {head for table in r.tables for title in table.titles for head in _heads(title, r.asked.language)}
+    is_measure = any(same(word, one) for one in EACH)
+    return is_measure or not any(akin(word, head) for head in heads)
+
+
+def _heads(title: str, language: str) -> set[str]:
+    """Return the words that say what the rows of a title are."""
+    words: list[str] = []
+    for word in words_of(title):
+        if is_light(word.text) and words:
+            break
+        if not is_light(word.text) and word.text not in TABLE_WORDS | COLLECTIONS and not word.text[0].isdigit():
+            words.append(word.text)
+    return {words[-1 if language in ("en", "de") else 0]} if words else set()
+
+
+def _is_of_one_only(r: Reading, query: TableQuery) -> bool:
+    """Doubt groups of rows where one row is asked for: `the most in one screening`."""
+    return query.best != "" and any(text in ONCE and by == "light" for text, by in zip(r.texts, r.by, strict=True))
+
+
+def _ignores_each(r: Reading, query: TableQuery) -> bool:
+    """Doubt `per city` where nothing is told for each city."""
+    if query.group is not None or query.task not in _COMPUTED:
+        return False
+    for at, text in enumerate(r.texts[:-1]):
+        if r.by[at] == "kind" and text in PER and text not in ("by", "por", "par", "nach", "segun", "selon"):
+            return query.task not in ("mean", "median") or not _has_row_for_each(r, r.texts[at + 1])
+    return False
+
+
+def _has_row_for_each(r: Reading, text: str) -> bool:
+    """Return whether a table has one row for each of what a word names."""
+    if text in MONTH_UNIT and (r.month_column() is not None or any(column.type == "date" for column in r.columns)):
+        return True
+    return any(
+        r.is_unique(at) and any(akin(text, word.text) for word in header) for at, header in enumerate(r.names.headers)
+    )
+
+
+def _mixes_conditions(r: Reading, query: TableQuery) -> bool:
+    """Doubt a negation before several values, or `or` between conditions on two columns."""
+    conditions = [one for one in (*query.filters, *query.part) if one.operator not in ("between", "month", "months")]
+    columns = {one.column for one in conditions}
+    if any(one.operator == "not in" for one in conditions):
+        denied = {one.column for one in conditions if one.operator == "not in"}
+        if any(one.operator == "in" and one.column in denied for one in conditions):
+            return True
+        if len(columns) > 1 and len(r.negatives) == 1 and EITHER & set(r.texts):
+            return True
+    return len(columns) > 1 and bool(EITHER & set(r.texts))
+
+
+def _compares_currencies(r: Reading, query: TableQuery) -> bool:
+    """Doubt dollars that are asked of a column of euros."""
+    used = [query.column, *(one.column for one in (*query.filters, *query.part))]
+    units = {root(r.columns[at].unit.lower()) for at in used if at is not None and r.columns[at].unit}
+    units |= {word.root for at in used if at is not None for word in r.names.headers[at] if word.root in SAME_CURRENCY}
+    money = {SAME_CURRENCY[unit] for unit in units if unit in SAME_CURRENCY}
+    asked = {SAME_CURRENCY[word.root] for word in r.words if word.root in SAME_CURRENCY}
+    return bool(asked) and bool(money) and not asked <= money
+
+
+def _compares_by_default(r: Reading, query: TableQuery) -> bool:
+    """Doubt `older than 30` of a column that is no age, `over 18` of a column that nothing names."""
+    for one in (*query.filters, *query.part):
+        is_compared = one.operator in (">", ">=", "<", "<=") and r.columns[one.column].type == "number"
+        if is_compared and 0.0 not in one.values and not _is_meant(r, one):
+            return True
+    return False
+
+
+def _is_meant(r: Reading, one: Filter) -> bool:
+    header = r.names.headers[one.column]
+    for text in r.texts:
+        if text in COMPARATIVES:
+            return any(word.text in MEASURES[COMPARATIVES[text]] for word in header)
+    if any(word.text in MEASURES["oldest"] for word in header):
+        return True
+    if r.is_named(one.column) or one.column == query_money(r):
+        return True
+    unit = root(r.columns[one.column].unit.lower())
+    units = {unit, *(word.root for word in header)} - {""}
+    if any(word.root in units for word in r.words):
+        return True
+    return len(r.measures()) == 1 and r.columns[one.column].unit == "" and any(by == "title" for by in r.by) is False
+
+
+def query_money(r: Reading) -> int | None:
+    return r.money() if r.is_money else None
+
+
+def _asks_another_money(r: Reading, query: TableQuery) -> bool:
+    """Doubt that what was earned was spent, and that a deposit is a price."""
+    column = query.column
+    if column is None or not r.is_money or r.is_named(column):
+        return False
+    header = {word.text for word in r.names.headers[column]}
+    if any(text in EARNING for text in r.texts):
+        titles = {word.text for title in r.names.titles for word in title}
+        return not header & INCOME_HEADERS and not titles & INCOME_HEADERS
+    is_cost = any(text in COST_WORDS for text in r.texts)
+    return is_cost and bool(header & INCOME_HEADERS) and not header & COST_HEADERS
+
+
+def _tells_another_kind(r: Reading, query: TableQuery) -> bool:
+    """Doubt `where was she born` of a column of dates."""
+    if query.task != "lookup" or query.column is None:
+        return False
+    kind = r.columns[query.column].type
+    for text, by in zip(r.texts, r.by, strict=True):
+        if by == "asked":
+            at = r.asked_column(text)
+            if at is not None and at != query.column and r.columns[at].type != kind:
+                return True
+    return False
+
+
+def _matches_by_beginning(r: Reading, query: TableQuery) -> bool:
+    """Doubt a word that is taken for the name of a column because both begin alike."""
+    for column, places in r.mentioned.items():
+        if column != query.column and column != query.group:
+            continue
+        header = [word.text for word in r.names.headers[column]]
+        words = [r.words[at] for at in places if r.by[at] == "column"]
+        if words and all(_only_begins(word.text, header) for word in words):
+            return True
+    return False
+
+
+def _only_begins(text: str, header: Collection[str]) -> bool:
+    alike = [one for one in header if same(text, one)]
+    return bool(alike) and not any(text.startswith(one[:-2]) or one.startswith(text[:-2]) for one in alike)
+
+
+def _adds_empty_cells(r: Reading, query: TableQuery) -> bool:
+    """Doubt a sum over columns of which one has cells without a number."""
+    columns = (query.column, *query.plus) if query.plus else ()
+    return any(row[at] is None for table in r.tables for row in table.values for at in columns if at is not None)
+
+
+def _leaves_column(r: Reading, query: TableQuery) -> bool:
+    """Doubt a reading that names a column of numbers and does not use it."""
+    if query.task == "check":
+        return False
+    used = {query.column, query.group, query.label, query.name, *query.plus}
+    used |= {one.column for one in (*query.filters, *query.part, *query.less)}
+    return any(
+        at not in used and at in r.measures() and not r.tells_time(at) and any(r.by[place] == "column" for place in places)
+        for at, places in r.mentioned.items()
+    )
+
+
+def _adds_rates(r: Reading, query: TableQuery) -> bool:
+    """Doubt a sum of prices `per pupil` for each of something else."""
+    if query.column is None or query.task != "sum" or query.group is None:
+        return False
+    return any(word.text in PER for word in r.names.headers[query.column])
+
+
+DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
+    _ignores_deed,
+    _ignores_attribute,
+    _counts_part_of_title,
+    _is_of_one_only,
+    _ignores_each,
+    _mixes_conditions,
+    _compares_currencies,
+    _compares_by_default,
+    _asks_another_money,
+    _tells_another_kind,
+    _matches_by_beginning,
+    _adds_empty_cells,
+    _leaves_column,
+    _adds_rates,
+)

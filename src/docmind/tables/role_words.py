@@ -1,0 +1,130 @@
+"""Words by which a reading of a question is doubted, and verbs that tell of a column; as data, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def _set(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+ATTRIBUTES = _set("long big large high single")
+"""Adjectives that limit nothing after `how`, and select elsewhere."""
+DEEDS = _set(
+    "booked stayed needed required passe passes passed finish finished assigned reached "
+    "served eaten offered produced collected registered held hosted visited entered noted "
+    "gegessen geschrieben geflogen gefahren gekommen gearbeitet obtenu obtenue escrito escrita escritos"
+)
+"""Participles that limit nothing where a row is looked up, and may select where rows are counted."""
+COLLECTIONS = _set(
+    "fleet inventory collection schedule stock catalogue catalog directory roster records data plan park"
+)
+"""Heads of titles whose rows are what the word before names."""
+EACH = _set("hour hours day days km kg minute minutes point points euro euros stunde stunden hora horas heure heures")
+"""Units: what has them is no row."""
+ONCE = _set("one single einem einer einzigen uma um una un seul seule")
+EITHER = _set("or oder ou either entweder")
+RATES = _set(
+    "price prices precio preco preis prix rate each tarif tarifa fare einzelpreis stuckpreis unitario unitaria"
+)
+"""Words in headers of what one piece costs."""
+COMPARATIVES: Mapping[str, str] = {
+    "older": "oldest", "younger": "oldest", "taller": "tallest", "longer": "longest", "shorter": "longest",
+    "cheaper": "cheapest", "heavier": "heaviest", "lighter": "heaviest", "deeper": "deepest", "faster": "fastest",
+}  # fmt: skip
+"""Comparatives before `than`, by the superlative that tells which headers they mean."""
+EARNING = _set("earn earns earned earning verdient ganhou ganhamos ganho ganado ganamos gagne")
+COST_WORDS = _set(
+    "cost costs costing price prices spend spent spending pay pays paid expense expenses kosten kostet gekostet "
+    "ausgegeben bezahlt custou custa custam gastei gastamos pagou coste costo cuesta cuestan gastado pagado cout coute "
+    "coutent depense"
+)
+COST_HEADERS = _set("cost costs price amount fee total paid spent coste costo custo precio preco preis kosten betrag")
+INCOME_HEADERS = _set(
+    "revenue sales income salary salaries wage wages pay earnings turnover takings deposit donation donations budget "
+    "gehalt lohn umsatz einnahmen sueldo salario ordenado ingresos ventas receita vendas salaire recettes"
+)
+"""Words in headers of money that is earned, given or planned."""
+SAME_CURRENCY: Mapping[str, str] = {
+    word: words.split()[0]
+    for words in ("eur €", "usd $ us$", "gbp £ pound", "chf franken", "brl r$ real", "jpy ¥ yen")
+    for word in words.split()
+}
+"""Roots of words and signs of currencies, by their code."""
+BOTH = _set("both ambos ambas beide beiden deux whole entire full ganze ganzen todo toda")
+ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
+    (_set(verbs), _set(headers))
+    for verbs, headers in (
+        ("buy buys bought buying purchase purchased order ordered orders compra compro comprou compraram comprado "
+        "compraron "
+         "kauft kaufte gekauft bestellt bestellte achete achetes acheter commande",
+         "customer client buyer cliente kunde kundin comprador kaufer acheteur"),
+        ("sold sell sells selling vendido vendida vendidos vendidas vendieron vendio venderam vendeu vendem vende "
+        "verkauft "
+         "verkaufte verkauften vendu vendus vendue vendues",
+         "ticket tickets copies units sold quantity qty ejemplares exemplares unidades cantidad quantidade stuck menge "
+         "billets exemplaires quantite entradas bilhetes karten"),
+        ("produce produced produces generate generated produz produziu produziram produjo produjeron erzeugt erzeugten "
+         "produziert produit", "output production yield erzeugung produccion producao ertrag energy"),
+        ("sing sings singt singen canta cantan cantam chante", "voice stimme voz voix"),
+        ("attend attended attends", "attendees visitors participants guests audience attendance"),
+        ("teach taught teaches", "teacher tutor instructor"),
+        ("lead leads led", "leader head captain manager teacher guide"),
+        ("supply supplied supplies deliver delivers", "supplier vendor lieferant proveedor fornecedor fournisseur"),
+        ("ride rode rides walk walked travel travelled cycled", "distance km miles distancia distanz kilometres"),
+        ("win won wins", "winner champion"),
+        ("born", "birthday birth dob"),
+    )
+)  # fmt: skip
+"""Verbs, and the headers of columns whose cells have that part in what they tell."""
+BIRTHS = _set(
+    "born birth birthday built founded year geboren geburtsdatum geburtstag baujahr gebaut gegrundet "
+    "nacimiento "
+    "nascimento nacido nascido naissance construido ano jahr annee purchased bought hired joined made"
+)
+"""Words in headers of dates and years from which an age counts."""
+LATER_BIRTHS = _set("purchased bought hired joined made")
+"""Of these, those from which not every age counts."""
+AGES = frozenset({"oldest", "youngest"}) | frozenset(
+    stem + end for stem in ("altest", "jungst") for end in ("e", "en", "er", "es")
+) | _set("mas_viejo mas_vieja mais_velho mais_velha mas_joven mais_novo mais_nova plus_vieux plus_vieille plus_jeune "
+         "mais_antigo mais_antiga mas_antiguo mas_antigua mais_jovem plus_ancien plus_ancienne")  # fmt: skip
+RELATED = tuple(
+    _set(words)
+    for words in (
+        "leave leaves left depart departs departure departures sale salida sai partida abfahrt fahrt depart part",
+        "arrive arrives arrival arrivals llega llegada llego llegan llegaron chega chegada chegou chegam chegaram ankunft kommt arrivee arrive",
+        "pesa pesan pesam peso weigh weighs weight wiegt wiegen gewicht poids pese",
+        "borrow borrowed borrows borrower lent lend loaned reader",
+        "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
+        "end ends ended finish finished fim acaba acabar acabou acabaram termina terminar terminou fin acabo termino "
+        "ende endet beendet finit",
+        "empieza empiezan comienza inicio",
+        "comeca comecam inicio",
+        "beginnt beginnen beginn",
+        "commence debut",
+        "use used uses usage consumption consumed",
+        "week weekly weeks",
+        "month monthly months",
+        "year yearly annual years",
+        "day daily days",
+        "night nightly nights",
+        "hour hourly hours",
+        "spend spent spending expenses expense gaste gasto gastos gastado gastei despesa despesas "
+        "ausgaben ausgegeben depense depenses",
+        "drives driver fahrt fahrer",
+        "go goes destination destino ziel to",
+        "hire hired join joined joins start started begin began employed",
+        "eintritt eingetreten beigetreten",
+        "alta admision contratado",
+        "salary salaries payroll wage wages pay earnings earns earn",
+        "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus "
+        "vendue "
+        "vendues verkauf verkauft verkaufte",
+        "units unit quantity qty pieces unidades unidad unidade cantidad quantidade menge stuck",
+    )
+)
+"""Words of one meaning, in a question and in a header."""
+CLAUSES = _set("who that which que qui der die das")
+"""Words with which a clause about a noun begins."""
