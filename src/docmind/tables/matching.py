@@ -20,6 +20,7 @@ from docmind.tables.role_words import (
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
+    BESIDE_NAMES,
     BETWEEN,
     COUNTED_ROWS,
     CURRENCIES,
@@ -128,9 +129,11 @@ def _name_by_tasks(r: Reading) -> None:
     for task, start, end in r.asked.tasks:
         for column in r.measures():
             header = [word.root for word in r.names.headers[column]]
-            if end == start + 1 and header == [r.words[start].root] and task in ("sum", "share", "difference"):
-                r.mentioned.setdefault(column, []).append(start)
-                r.by[start] = "task" if task == "sum" else "column"
+            own = [at for at in range(start, end) if r.texts[at] not in BESIDE_NAMES]  # `share of` is named `Share`
+            if [r.words[at].root for at in own] == header and len(own) == 1 and task in ("sum", "share", "difference"):
+                r.mentioned.setdefault(column, []).append(own[0])
+                for at in range(start, end):
+                    r.by[at] = "task" if task == "sum" else "column"
                 r.score += 0.5
 
 

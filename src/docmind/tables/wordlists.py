@@ -434,6 +434,8 @@ FAST = _set(
     "mas_rapida mais_rapido mais_rapida mas_lento mais_lento plus_rapide plus_lent"
 )
 """Superlatives of speed: of times, the fastest is the smallest."""
+BESIDE_NAMES = _set("of what which de des du que quel quelle qual cual von was welcher welche")
+"""Words beside a name in phrases that stand for a kind of question: `share of`, `what percentage`."""
 HEADS = _set("difference price prices sales cost costs fee rate value discount tax change growth limit target weight")
 """Second words of English headers: `Goal difference` is no name for goals."""
 ENDINGS = ("ort", "datum", "stadt", "name", "platz")
