@@ -11,6 +11,7 @@ from docmind.tables.role_words import (
     BOTH,
     RELATED,
     ROLES,
+    TIMES,
 )
 from docmind.tables.wordlists import (
     ABOVE,
@@ -128,7 +129,7 @@ _ELSEWHERE = (
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
     | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
-    | BOTH
+    | BOTH | TIMES
     | {"%", "years", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip
 """Words that stand for something else than a word of the table."""

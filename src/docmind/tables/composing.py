@@ -14,9 +14,9 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.role_words import (
-    BOTH,
     AGES,
     BIRTHS,
+    BOTH,
     CLAUSES,
     EACH,
     LATER_BIRTHS,
@@ -37,6 +37,7 @@ from docmind.tables.wordlists import (
     LISTS,
     MEASURES,
     MONTH_UNIT,
+    NUMBER_WORDS,
     PER,
     TOTALS,
     WHICH,
@@ -120,13 +121,13 @@ def _added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQ
     unnamed = len(columns) == len(r.series)
     if (r.has("count") and not _counts_measure(r)) or (r.rank, r.top) != (1, 1):
         return None
-    if unnamed and columns == r.series and not (r.has("sum") or any(text in BOTH for text in r.texts)):
-        r.is_sure = r.is_sure and not _are_years(r, columns)
     if unnamed and not (r.is_money or r.role is not None or r.has("sum") or _counts_measure(r) or r.subject):
         return None
     task: Task = "largest" if r.has("largest") else "smallest" if r.has("smallest") else "sum"
     if task == "sum" and not (filters or r.subject or r.is_money):
         return None
+    if unnamed and not (r.has("sum") or any(text in BOTH or text in NUMBER_WORDS for text in r.texts)):
+        r.is_sure = r.is_sure and not _are_years(r, columns)  # of one of the years, or of all
     return TableQuery(task, filters, columns[0], label=label, rank=r.rank, top=r.top, plus=columns[1:])
 
 

@@ -29,6 +29,7 @@ from docmind.tables.role_words import (
     ONCE,
     RATES,
     SAME_CURRENCY,
+    TIMED_FIRMLY,
 )
 from docmind.tables.wordlists import (
     COUNT_HEADERS,
@@ -115,7 +116,13 @@ def _ignores_each(r: Reading, query: TableQuery) -> bool:
     if query.group is not None or query.task not in _COMPUTED:
         return False
     for at, text in enumerate(r.texts[:-1]):
-        if r.by[at] == "kind" and text in PER and text not in ("by", "por", "par", "nach", "segun", "selon"):
+        is_own = query.column is not None and at + 1 in r.mentioned.get(query.column, ())
+        if (
+            not is_own
+            and r.by[at] == "kind"
+            and text in PER
+            and text not in ("by", "por", "par", "nach", "segun", "selon")
+        ):
             return query.task not in ("mean", "median") or not _has_row_for_each(r, r.texts[at + 1])
     return False
 
@@ -230,6 +237,14 @@ def _adds_empty_cells(r: Reading, query: TableQuery) -> bool:
     return any(row[at] is None for table in r.tables for row in table.values for at in columns if at is not None)
 
 
+def _ignores_time(r: Reading, query: TableQuery) -> bool:
+    """Doubt a date that is not limited by the `after` of the question."""
+    limits = [one for one in query.filters if r.columns[one.column].type == "date" and one.operator == "between"]
+    return bool(limits) and any(
+        text in TIMED_FIRMLY and by in ("light", "kind", "unit") for text, by in zip(r.texts, r.by, strict=True)
+    )
+
+
 def _leaves_column(r: Reading, query: TableQuery) -> bool:
     """Doubt a reading that names a column of numbers and does not use it."""
     if query.task == "check":
@@ -237,7 +252,10 @@ def _leaves_column(r: Reading, query: TableQuery) -> bool:
     used = {query.column, query.group, query.label, query.name, *query.plus}
     used |= {one.column for one in (*query.filters, *query.part, *query.less)}
     return any(
-        at not in used and at in r.measures() and not r.tells_time(at) and any(r.by[place] == "column" for place in places)
+        at not in used
+        and at in r.measures()
+        and not r.tells_time(at)
+        and any(r.by[place] == "column" for place in places)
         for at, places in r.mentioned.items()
     )
 
@@ -262,6 +280,7 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _tells_another_kind,
     _matches_by_beginning,
     _adds_empty_cells,
+    _ignores_time,
     _leaves_column,
     _adds_rates,
 )

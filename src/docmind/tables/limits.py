@@ -187,7 +187,9 @@ def _date_filter(r: Reading, column: int, one: Filter, start: int, end: int) -> 
 
 
 def _how_timed(r: Reading, start: int) -> tuple[str, int]:
-    """Return how a date limits, and the first word that says so."""
+    """Return how a date limits, and the first word that says so; an article may stand between."""
+    if start > 1 and r.texts[start - 1] in (*_ARTICLES, "dem", "den", "o", "el", "le") and r.texts[start - 2] in _FIRM:
+        return TIMED[(r.texts[start - 2],)], start - 2
     for size in (3, 2, 1):
         key = tuple(r.texts[max(0, start - size) : start])
         if len(key) == size and key in TIMED:
@@ -228,6 +230,7 @@ def _claim_number(r: Reading, start: int, at: int) -> None:
     r.score += 3
 
 
+_FIRM = {key[0] for key in TIMED if len(key) == 1} - {"from", "a", "ab", "de"}
 _ARTICLES = ("the", "los", "las", "os", "as", "les", "die", "de")  # between a comparison and its number
 
 

@@ -16,6 +16,7 @@ from docmind.tables.reading import (
 from docmind.tables.role_words import (
     BOTH,
     ROLES,
+    TIMES,
 )
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
@@ -372,11 +373,9 @@ def find_kind_words(r: Reading) -> None:
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
-        elif (text == "over" and any(column in r.series for column in r.mentioned)) or (
-            r.series and (text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | _TIMES and r.texts[at - 1] in BOTH | _OF))
+        elif _is_of_series(r, at) or (
+            text in _UNITS_ASKED and r.texts[at - 1] in WHICH and any(map(r.tells_time, r.mentioned))
         ):
-            r.by[at] = "light"
-        elif text in _UNITS_ASKED and r.texts[at - 1] in WHICH and any(map(r.tells_time, r.mentioned)):
             r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
@@ -392,11 +391,22 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"
 
 
-_UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset("day tag dia jour date datum fecha data".split())
-_TIMES = frozenset(
-    {"years", "anos", "jahre", "jahren", "ans", "annees", "months", "meses", "monate", "monaten", "quarters"}
-)
-_OF = frozenset({"the", "das", "im", "o", "os", "los", "el", "les", "all", "four", "three", "twelve"})
+_UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset(["day", "tag", "dia", "jour", "date", "datum", "fecha", "data"])
+_OF = frozenset({"the", "das", "im", "o", "os", "los", "el", "les", "all"}) | frozenset(NUMBER_WORDS)
+_SPANS = frozenset({"all", "the", "both"}) | frozenset(NUMBER_WORDS)
+
+
+def _is_of_series(r: Reading, at: int) -> bool:
+    """Return whether a word tells that columns for several times are added up: `over both years`, `all four months`."""
+    if not r.series:
+        return False
+    text, after = r.texts[at], (*r.texts, "")[at + 1]
+    if text == "over":
+        named = {r.texts[place] for column in r.series for place in r.mentioned.get(column, ())}
+        return after in _SPANS or after in named
+    if NUMBER_WORDS.get(text) == len(r.series):
+        return after in TIMES
+    return text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | TIMES and r.texts[at - 1] in BOTH | _OF)
 
 
 def _has_gaps(r: Reading, column: int) -> bool:

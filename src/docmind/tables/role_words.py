@@ -94,7 +94,8 @@ RELATED = tuple(
     _set(words)
     for words in (
         "leave leaves left depart departs departure departures sale salida sai partida abfahrt fahrt depart part",
-        "arrive arrives arrival arrivals llega llegada llego llegan llegaron chega chegada chegou chegam chegaram ankunft kommt arrivee arrive",
+        "arrive arrives arrival arrivals llega llegada llego llegan llegaron chega chegada chegou chegam chegaram "
+        "ankunft kommt arrivee arrive",
         "pesa pesan pesam peso weigh weighs weight wiegt wiegen gewicht poids pese",
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
@@ -128,3 +129,9 @@ RELATED = tuple(
 """Words of one meaning, in a question and in a header."""
 CLAUSES = _set("who that which que qui der die das")
 """Words with which a clause about a noun begins."""
+TIMES = _set("years anos jahre jahren ans annees months meses monate monaten mois quarters trimestres quartale")
+"""Plurals of units of time."""
+TIMED_FIRMLY = _set(
+    "after before since until till nach vor seit bis depois antes desde despues hasta apres avant depuis jusque apos"
+)
+"""Words that limit a time, whatever stands between them and it."""
