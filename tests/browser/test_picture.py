@@ -147,7 +147,7 @@ def a_pasted_screenshot_shows_its_page_and_the_region(one: Tab, server: Pictured
     one.page.get_by_text("Found on this page").wait_for()
     assert box.input_value() == "What was sold?", "what was typed stays"
     small = one.page.locator(".st-key-picture-page-1-image img").first
-    assert (small.get_attribute("alt") or "").startswith("Page 2 of quarterly report.pdf, the matching region")
+    assert (small.get_attribute("alt") or "").startswith("Page 2 of quarterly report, the matching region")
     upper, lower = outlined_rows(one.picture(small))
     assert abs(upper - TOP) < 0.02
     assert abs(lower - BOTTOM) < 0.02

@@ -193,7 +193,7 @@ def hovering_a_marker_shows_its_place_on_the_page(one: Tab) -> None:
     one.page.locator('[data-testid="stChatMessage"] a[href^="#read="]').first.hover()
     tip = one.page.get_by_role("tooltip").filter(has=one.page.get_by_role("img", name=NOTICE))
     tip.wait_for()
-    assert tip.inner_text() == f"{NAME}, page 1"
+    assert tip.inner_text() == "lease, page 1"
 
 
 def the_original_and_the_page_are_downloaded(one: Tab) -> None:
@@ -215,7 +215,7 @@ def the_original_and_the_page_are_downloaded(one: Tab) -> None:
 def asking_one_document_narrows_the_next_questions(one: Tab) -> None:
     reader = press_marker(one)
     reader.get_by_role("button", name="Ask this document").click()
-    one.page.locator(".st-key-filters button", has_text=NAME).wait_for()
+    one.page.locator(".st-key-filters button", has_text="lease").wait_for()
     one.idle()
     assert reader.is_visible()
     close_by_button(one)

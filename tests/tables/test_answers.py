@@ -224,7 +224,7 @@ def test_a_yes_or_no_names_the_cell_and_boxes_it(tmp_path: Path) -> None:
         page = docmind.vault.catalog.page_view(loan.sources[0].doc_id, 1).words
         boxed = {text for text, box in page if any(_touch(box, cell) for cell in loan.sources[0].boxes)}
     assert loan.answer.startswith("No: “On loan” is no where “Tool” is Saw (shed).")
-    assert back.answer.startswith("No: “Returned” is empty where “Tool” is Drill (shed.csv).")
+    assert back.answer.startswith("No: “Returned” is empty where “Tool” is Drill (shed).")
     assert boxed == {"Saw", "no"}
     assert loan.computed is not None
     assert loan.computed.query == 'SELECT "On loan" = 1 FROM "shed.csv" WHERE "Tool" IN (\'Saw\')'
