@@ -323,3 +323,27 @@ def test_a_damaged_state_hinders_nothing_and_is_counted(tmp_path: Path) -> None:
         assert {name for name, number in receipt.found if number} == {"quotes"}
         assert dict(receipt.found)["quotes"] == 1
         assert dict(receipt.erased)["quotes"] > 1
+
+
+def test_words_over_the_quotes_of_a_list_are_erased_with_them(tmp_path: Path) -> None:
+    rent = "The rent of the mill house is {} crowns a month. It is due on the third day.\n\nThe garden is kept.{}\n"
+    with opened(tmp_path) as docmind:
+        docmind.add([Upload("lease v1.txt", rent.format("nine hundred", "").encode())])
+        docmind.add([Upload("lease v2.txt", rent.format("a thousand", " The cellar is dry.").encode())])
+        docmind.add(
+            [
+                Upload("a_walk_by_night.txt", b"Otters swim below the bridge at midnight."),
+                Upload("bread.txt", b"Bread is baked on Monday."),
+            ]
+        )
+        thread_id = docmind.conversations.create().thread_id
+        for question in ("What documents do I have?", "What changed between the versions of the lease?"):
+            docmind.conversations.ask(question, thread_id=thread_id)
+        before = " ".join(turn.answer.answer for turn in docmind.conversations.view(thread_id).turns if turn.answer)
+        assert all(words in before for words in ("a walk by night", "Changed: nine hundred → a thousand", "bread: “"))
+        gone = [docmind.documents.find(name).doc_id for name in ("a_walk_by_night.txt", "lease v2.txt")]
+        receipts = docmind.erasures.erase(gone)
+        assert all(receipt.is_clean for receipt in receipts)
+        after = " ".join(turn.answer.answer for turn in docmind.conversations.view(thread_id).turns if turn.answer)
+        assert [words for words in ("walk", "thousand", "cellar") if words in after] == [], after
+        assert "bread: “Bread is baked on Monday.” [" in after

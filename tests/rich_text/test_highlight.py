@@ -181,3 +181,12 @@ def test_changes_are_told_by_colour_sign_and_frame() -> None:
     for picture in drawn.values():
         assert picture[120, 700].min() == 255
         assert picture[104, 4].sum() < 500  # the label, in the margin
+
+
+def test_a_slim_page_with_changes_is_not_made_larger_than_a_picture_can_be() -> None:
+    page = io.BytesIO()
+    Image.new("RGB", (8, 1_600), (255, 255, 255)).save(page, "WEBP")
+    with Image.open(
+        io.BytesIO(compared(page.getvalue(), [("added", 1, True, [Box(0, 10, 8, 20)])], (8, 1_600)))
+    ) as made:
+        assert max(made.size) == 6_000

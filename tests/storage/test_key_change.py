@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 import forked
 from docmind.config import KeySettings
-from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, WrongKeyError
+from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.storage.keys import (
     OpenedKeys,
     default_key_folder,
@@ -145,6 +145,32 @@ def test_the_field_of_the_former_key_cannot_be_taken_away(data: Path) -> None:
     (data / "vault.json").write_text(json.dumps({name: raw[name] for name in raw if name != "former"}))
     with pytest.raises((WrongKeyError, TamperedError)):
         opened(data, FIRST)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have modes on POSIX systems only")
+def test_a_key_file_that_cannot_be_read_now_is_not_forgotten(data: Path) -> None:
+    by_file = KeySettings(source="file")
+    made = open_keys(data, by_file)
+    file = key_file(data, made.vault_id, by_file)
+    keys = protect(data, made, FIRST, keeps_file=False)
+    file.chmod(0o644)
+    with pytest.raises(KeyUnavailableError):
+        remove_former_key(data, AUTO, keys)
+    file.chmod(0o600)
+    again = opened(data, FIRST)
+    assert again.recovery.former is not None
+    remove_former_key(data, AUTO, again)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("name", [5, "é" * 32, ""])
+def test_a_name_of_the_former_key_that_is_none_is_one_sentence(data: Path, name: object) -> None:
+    made = open_keys(data, KeySettings(source="file"))
+    code = SecretStr(made.recovery.code() or "")
+    path = data / "vault.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "former": {"source": "file", "name": name}}))
+    with pytest.raises(VaultFormatError):
+        open_keys(data, KeySettings(source="file", recovery_code=code))
 
 
 def test_what_cannot_be_changed_is_one_sentence(data: Path) -> None:

@@ -14,10 +14,11 @@ from typing import Any
 
 from docmind.conversations.checkpoints import Checkpoints
 from docmind.conversations.runs import Runs
-from docmind.records.answers import ERASED_TEXT
+from docmind.records.answers import ERASED_TEXT, Outcome
 
 _LEAST = 12  # characters of a quote that is looked for in other texts; a shorter one stands there by chance
 _MARKERS = re.compile(r"\[\d+\]")
+_LISTS: tuple[Outcome, ...] = ("documents", "summary", "list")
 
 
 @dataclass(slots=True)
@@ -108,8 +109,8 @@ class _Erasing:
         parts: list[str] = []
         sentences: list[dict[str, Any]] = []
         at = length = 0
-        for sentence in answer["sentences"]:
-            gap, end = self._gap(text[at : sentence["start"]], False), sentence["end"]
+        for before, sentence in zip(self._over_quotes(answer, cited), answer["sentences"], strict=True):
+            gap, end = self._gap(before, False), sentence["end"]
             said = text[sentence["start"] : sentence["end"]]
             rests_on_it = bool(cited & set(sentence["sources"]))
             # Whatever a model wrote beside a citation of the document, without a source, may come from it too.
@@ -125,6 +126,34 @@ class _Erasing:
         parts.append(self._gap(text[at:], False))
         return "".join(parts), sentences
 
+    def _over_quotes(self, answer: dict[str, Any], cited: set[int]) -> list[str]:
+        """Return the texts before the sentences of an answer, without the words that are over a quote of the document.
+
+        These are its label, before the quote, and paragraphs over several quotes: a heading in a summary, or a change
+        in the words of both versions. The numbers of sources stay.
+        """
+        text, sentences = answer["answer"], answer["sentences"]
+        ends = [0, *(sentence["end"] for sentence in sentences)]
+        gaps = [text[end : sentence["start"]] for end, sentence in zip(ends, sentences, strict=False)]
+        if answer["model"] or answer.get("outcome") not in _LISTS:
+            return gaps
+        is_below = False
+        for number in range(len(gaps) - 1, -1, -1):
+            is_quote = bool(cited & set(sentences[number]["sources"]))
+            is_below = is_below or is_quote
+            *paragraphs, label = gaps[number].split("\n\n")
+            is_headed = any(map(_words_in, paragraphs))
+            paragraphs = [self._unworded(one) if is_below else one for one in paragraphs]
+            gaps[number] = "\n\n".join([*paragraphs, self._unworded(label) if is_quote else label])
+            is_below = is_below and not is_headed
+        return gaps
+
+    def _unworded(self, part: str) -> str:
+        if _words_in(part) in ("", ERASED_TEXT):
+            return part
+        self.erased += 1
+        return ERASED_TEXT + (": " if part.endswith(": ") else "")
+
     def _gap(self, text: str, is_all_of_it: bool) -> str:
         """Return text outside of sentences; where it is all of the document, only the numbers of its sources stay."""
         if is_all_of_it and text != ERASED_TEXT and not text.startswith(ERASED_TEXT + " ["):
@@ -138,6 +167,10 @@ class _Erasing:
                 text = text.replace(one, ERASED_TEXT)
                 self.erased += 1
         return text
+
+
+def _words_in(gap: str) -> str:
+    return _MARKERS.sub("", gap).strip(" \n:")
 
 
 def _erased_source(source: dict[str, Any]) -> dict[str, Any]:

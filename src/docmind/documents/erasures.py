@@ -18,7 +18,7 @@ from docmind.documents.catalog import Catalog
 from docmind.documents.columns import NAMES
 from docmind.documents.segments import destroy_segments
 from docmind.errors import DamagedError, NotFoundError
-from docmind.records.documents import ArtifactRef
+from docmind.records.documents import ArtifactRef, readable_name
 from docmind.runtime import log_mistake
 from docmind.storage import Connection, Database, Row
 
@@ -178,7 +178,8 @@ class Erasures:
         return self._traces(doc_id, names, filter(None, map(_longest_line, texts[::step][:_LOOKED_AT])))
 
     def _traces(self, doc_id: str, named: Sequence[str], candidates: Iterable[str]) -> tuple[str, ...]:
-        names = [name for name in named if len(name) >= LEAST_NAME]
+        spoken = [readable_name(name) for name in named if name]  # as answers name a document without a title
+        names = [name for name in dict.fromkeys((*named, *spoken)) if len(name) >= LEAST_NAME]
         wanted = dict.fromkeys([*names, *candidates])
         others = self._db.all(f"SELECT {', '.join(NAMES)} FROM documents WHERE doc_id <> ?", (doc_id,))
         for name in [*wanted]:

@@ -16,6 +16,7 @@ RIM = (205, 201, 192)
 LINE = (13, 122, 122)
 _SHADE = (224, 228, 229)  # what lies outside of an outline is darkened by this factor
 _COMPARED = 1_000  # pixels: the least width of a page on which changes are marked
+_TALLEST = 6_000  # pixels: to which a page is made larger for that, however slim it is
 _FINE = 2  # an outline is drawn this many times larger, which smooths slanted lines
 _FAR = 1e6  # pixels: no photograph extends this far beyond its page
 _QUALITY = 88  # of a JPEG
@@ -67,9 +68,10 @@ def compared(image: bytes, marks: Sequence[tuple[str, int, bool, Sequence[Box]]]
     What stands out is framed; the others are underlined. Boxes are in pixels of an image of `page_size`.
     """
     picture = _picture(image)
-    if picture.width < _COMPARED:  # labels need room
-        high = round(picture.height * _COMPARED / picture.width)
-        picture = picture.resize((_COMPARED, high), Image.Resampling.BICUBIC)
+    larger = min(_COMPARED / picture.width, _TALLEST / picture.height)
+    if larger > 1:  # labels need room
+        size = round(picture.width * larger), round(picture.height * larger)
+        picture = picture.resize(size, Image.Resampling.BICUBIC)
     ink = Image.new("RGB", picture.size, (255, 255, 255))
     brush = ImageDraw.Draw(ink)
     scaled = [_scaled(boxes, page_size, picture) for _kind, _number, _is_shown, boxes in marks]
@@ -79,7 +81,7 @@ def compared(image: bytes, marks: Sequence[tuple[str, int, bool, Sequence[Box]]]
             brush.polygon(polygon, fill=tint if is_shown else _paler(tint))
     picture = ImageChops.multiply(picture, ink)
     brush = ImageDraw.Draw(picture)
-    thick, font = max(2, picture.width // 400), ImageFont.load_default(picture.width // 42)
+    thick, font = max(2, picture.width // 400), ImageFont.load_default(max(12, picture.width // 42))
     labels: list[tuple[float, float, float, float]] = []
     for (kind, number, is_shown, _boxes), corners in zip(marks, scaled, strict=True):
         _tint, line, sign = _CHANGES[kind]

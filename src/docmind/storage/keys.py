@@ -647,11 +647,15 @@ def remove_former_key(data_dir: Path, settings: KeySettings, keys: OpenedKeys) -
 
 
 def _is_key(path: Path, vault_id: str, name: str) -> bool:
-    """Return whether the file holds the root key of this name."""
+    """Return whether the file holds the root key of this name. Raises `KeyUnavailableError` where it cannot be read."""
     try:
         root = _read_key_file(path)
-    except (KeyUnavailableError, WrongKeyError):
+    except WrongKeyError:
         return False
+    except KeyUnavailableError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return False
+        raise
     return hmac.compare_digest(_named(_wrapping_key(root, vault_id)), name)
 
 
@@ -705,9 +709,11 @@ def _read_description(path: Path) -> dict[str, Any]:
             )
         if not re.fullmatch("[0-9a-f]{16}", raw["vault_id"]) or raw["source"] not in SOURCES:
             raise ValueError("not a vault id, or no such source")
-        former = raw.get("former", {"source": "file", "name": ""})
+        former = raw.get("former", {"source": "file", "name": "0" * 32})
         if former.keys() != {"source", "name"} or former["source"] not in ("file", "keyring"):
             raise ValueError("no key that could be removed")
+        if not re.fullmatch("[0-9a-f]{32}", former["name"]):
+            raise ValueError("no name of a key")
         parts = ("keyset", "recovery", *(("unconfirmed",) if "unconfirmed" in raw else ()))
         if not all(re.fullmatch("(?:[0-9a-f]{2})+", raw[part]) for part in parts):
             raise ValueError("not sealed")
