@@ -188,8 +188,10 @@ def _lines_of(kind: str, text: str, structure: Sequence[PageBlock]) -> Iterator[
         if block.kind == "item" and block.path and _says(block.path[-1], kind):
             yield block.start, block.end
     heading = ""
-    for match in re.finditer(r"[^\n]*\S[^\n]*", text):
+    for match in re.finditer(r"[^\n]+", text):
         line = match.group()
+        if line.isspace():
+            continue
         labels = [label for label in _LABEL.finditer(line) if _says(label[1], kind)]
         for label in labels:
             value = _VALUE.match(line, label.end())
@@ -246,9 +248,11 @@ def _people(text: str, language: str, structure: Sequence[PageBlock]) -> Iterato
 
 def _told_people(text: str) -> Iterator[tuple[int, int]]:
     """Yield what stands behind words such as `attended by`, to the end of the sentence."""
+    last = 0
     for cue in re.finditer(table()["people"]["told_by"], lowered_alike(text)):
         value = _TO_STOP.match(text, cue.end(), cue.end() + _LONGEST)
-        if value is not None:
+        if value is not None and value.start() >= last:
+            last = value.end()
             yield value.span()
 
 
