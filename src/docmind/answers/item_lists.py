@@ -19,7 +19,6 @@ from docmind.answers.mentions import is_form
 from docmind.answers.sentences import units
 from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
-from docmind.embedding import sentence_ends
 
 _BULLET = re.compile(r"\s*(?:[•*\-–—☐☒☑✓✔✗✘▪●‣◦○■□·]|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+")
 _BOX = re.compile(r"\s*(?:[•*-]\s+)?(?:(?P<open>☐|□|\[ ?\])|(?P<done>☒|☑|✓|✔|\[[xX]\]))\s*")
@@ -35,6 +34,7 @@ _SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
 ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
+_STOP = re.compile(r"(?<=\w{4}[.!?])\s+(?=[^\W\da-z])")  # no abbreviation has as many letters
 _SEPARATOR = re.compile("[,;]")
 _ANNOUNCES = re.compile(
     r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|"
@@ -234,7 +234,7 @@ class ListReader:
         lowered = lowered_alike(said) if _SEPARATOR.search(said) else ""
         if not any(start in lowered for start in self._starts):
             return
-        for a, b in pairwise((0, *sentence_ends(said), len(said))):
+        for a, b in pairwise((0, *(one.end() for one in _STOP.finditer(said)), len(said))):
             first = _SEPARATOR.search(said, a, b)
             found = list(_ANNOUNCES.finditer(said, a, first.start())) if first is not None else []
             match = next((one for one in found if ":" in one.group()), found[-1] if found else None)
