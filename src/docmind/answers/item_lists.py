@@ -102,7 +102,7 @@ class ListReader:
         """Set up; `label` is the document's name, `asked` are the folded words of the question."""
         self._label, self._asked, self._starts = label, asked, starts_of(asked)
         self._current: ItemList | None = None
-        self._lead = self._heading = self._opening = ""
+        self._lead = self._heading = self._opening = self._title = ""
         self._page = set[str]()
         self._mark = self._last = ""
         self._tables: dict[int, ItemList] = {}
@@ -112,6 +112,7 @@ class ListReader:
         """Yield the lists that end on a page; `close` yields those that are open."""
         if not self._opening:
             self._opening = opening_of(text, structure)
+            self._title = next((line for line in text.split("\n") if line.strip()), "")[:_OPENING_CHARS]
         self._page = {word for word in _WORD.findall(lowered_alike(text)) if word in self._asked}
         for line in _sectioned(list(_lines(text, structure))):
             if line.kind in ("prose", "label", "item"):
@@ -247,7 +248,7 @@ class ListReader:
             at = line.start + match.end()
             parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
             far = (self._heading, self._lead, self._label)
-            yield ItemList((lead,), far, "inline", around=self._page, items=parts, opening=self._opening)
+            yield ItemList((lead,), far, "inline", around=self._page, items=parts, opening=self._title)
 
     def _new(self, line: _Line) -> ItemList:
         path = line.block.path if line.block is not None and line.block.path else ()
