@@ -1,4 +1,5 @@
-"""Whole lists of a document: bullets, numbers, checkboxes, rows of a table, `label: value` lines, and short lines.
+"""Whole lists of a document: bullets, numbers, checkboxes, rows of a table, `label: value` lines, short lines, and
+enumerations in a sentence.
 
 A question names a list by words of what announces it: the heading or line above it, the caption, sheet or column names
 of a table, then the document's name. Its other words filter: each must stand in the item, or say whether a checkbox is
