@@ -113,7 +113,8 @@ def _accepted(question: ListQuestion, held: ItemList, how: _Asked, kept: list[It
     if not (how.is_named or (how.is_near_it and (is_whole or how.state is not None)) or is_of_people):
         return None
     is_many = question.is_explicit or question.is_plural
-    if len(held.items) == 1 and not how.used and not is_many:
+    is_one = len(held.items) == 1 or (len(kept) == 1 and question.is_who and held.kind == "row")
+    if is_one and not is_many and (not how.used or question.is_who):
         return None  # one thing that is asked for is quoted
     is_told = len(held.items) >= ENUMERATED and how.is_named and not how.used
     if held.kind == "inline" and not (is_many or question.is_who or is_told):
