@@ -151,9 +151,37 @@ def test_nothing_found_is_told_as_read(desk: DocMind) -> None:
     assert answer.answer == "None found: 0 passages mention “volcanoes”."
 
 
-@pytest.mark.parametrize("question", ["What is the rent?", "When does the lease end?", "Who replaces the boilers?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the rent?",
+        "When does the lease end?",
+        "Who replaces the boilers?",
+        "monthly rent",
+        "boiler replacement cost",
+        "What must the boiler have once a year?",
+        "Which interest does late rent bear?",
+        "Who does not smoke in the flat?",
+        "What is not said about the deposit?",
+    ],
+)
 def test_other_questions_are_answered_as_before(desk: DocMind, question: str) -> None:
     assert desk.ask(question).outcome != "list"
+
+
+def test_all_rows_of_a_table_are_told(tmp_path: Path) -> None:
+    rows = "".join(f"Tool {n},{'on loan' if n % 2 else 'in stock'}\n" for n in range(80))
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("tools.csv", f"Tool,Status\n{rows}".encode())])
+        answer = docmind.ask("Which tools are on loan?")
+    assert [source.quote for source in answer.sources] == [f"Tool {n} | on loan" for n in range(1, 80, 2)]
+
+
+def test_a_search_for_a_few_words_reads_no_large_library(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(desk.ask("house rules?").sources) == 3
+    monkeypatch.setattr(listings, "_MOST_FOR_BARE", 1)
+    desk.listings.drop()
+    assert desk.ask("house rules?").outcome != "list"
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Whole lists of a document: bullets, numbers, checkboxes, rows of a table, `label: value` lines, and short lines.
+"""Whole lists of a document: bullets, numbers, checkboxes, rows of a table, `label: value` lines, short lines, and
+enumerations in a sentence.
 
 A question names a list by words of what announces it: the heading or line above it, the caption, sheet or column names
 of a table, then the document's name. Its other words filter: each must stand in the item, or say whether a checkbox is
@@ -10,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from docmind.answers.list_questions import word_list
-from docmind.answers.list_words import met_in, words_in, words_of_list
+from docmind.answers.list_words import met_in, starts_of, words_in, words_of_list
 from docmind.answers.mentions import is_form
 from docmind.answers.sentences import units
 from docmind.answers.values import lowered_alike
@@ -33,6 +35,8 @@ _SET = 50  # characters of a full line
 _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
 ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
+_STOP = re.compile(r"(?<=\w{4}[.!?])\s+(?=[^\W\da-z])")  # no abbreviation has as many letters
+_SEPARATOR = re.compile("[,;]")
 _ANNOUNCES = re.compile(
     r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|"
     r"foram|inclui|incluem|presentes|participaram|compareceram|son|fueron|con|incluyen?|asistieron|sind|waren|von|durch|an|für|mit|"
@@ -97,9 +101,9 @@ class ListReader:
 
     def __init__(self, label: str, asked: Sequence[str]) -> None:
         """Set up; `label` is the document's name, `asked` are the folded words of the question."""
-        self._label, self._asked = label, asked
+        self._label, self._asked, self._starts = label, asked, starts_of(asked)
         self._current: ItemList | None = None
-        self._lead = self._heading = self._opening = ""
+        self._lead = self._heading = self._opening = self._title = ""
         self._page = set[str]()
         self._mark = self._last = ""
         self._tables: dict[int, ItemList] = {}
@@ -109,9 +113,10 @@ class ListReader:
         """Yield the lists that end on a page; `close` yields those that are open."""
         if not self._opening:
             self._opening = opening_of(text, structure)
+            self._title = next((line for line in text.split("\n") if line.strip()), "")[:_OPENING_CHARS]
         self._page = {word for word in _WORD.findall(lowered_alike(text)) if word in self._asked}
         for line in _sectioned(list(_lines(text, structure))):
-            if line.kind in ("prose", "label", "item") and self._asked:
+            if line.kind in ("prose", "label", "item"):
                 yield from self._enumerated(page_no, text, line)
             if line.kind == "row":
                 yield from self._end()
@@ -228,21 +233,23 @@ class ListReader:
     def _enumerated(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
         """Yield the parts of sentences such as `Attended by Ana Reis, Rui Melo and Eva Sá`."""
         said = text[line.start : line.end]
-        if "," not in said and ";" not in said:
+        lowered = lowered_alike(said) if _SEPARATOR.search(said) else ""
+        if not any(start in lowered for start in self._starts):
             return
-        for a, b in units(said):
-            sentence = said[a:b]
-            found = list(_ANNOUNCES.finditer(sentence, 0, max(sentence.find(","), sentence.find(";"))))
+        for a, b in pairwise((0, *(one.end() for one in _STOP.finditer(said)), len(said))):
+            first = _SEPARATOR.search(said, a, b)
+            found = list(_ANNOUNCES.finditer(said, a, first.start())) if first is not None else []
             match = next((one for one in found if ":" in one.group()), found[-1] if found else None)
-            if match is None or not any(met_in(word, words_in((sentence[: match.end()],))) for word in self._asked):
+            lead = said[a : match.end()] if match is not None else ""
+            if match is None or not any(met_in(word, words_in((lead,))) for word in self._asked):
                 continue
-            spans = _parts(sentence[match.end() :].rstrip(" .;"))
+            spans = _parts(said[match.end() : b].rstrip(" .;\n"))
             if len(spans) < ENUMERATED or any(d - c > _PART for c, d in spans):
                 continue
-            at = line.start + a + match.end()
+            at = line.start + match.end()
             parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
-            near, far = (sentence[: match.end()],), (self._heading, self._lead, self._label)
-            yield ItemList(near, far, "inline", around=self._page, items=parts, opening=self._opening)
+            far = (self._heading, self._lead, self._label)
+            yield ItemList((lead,), far, "inline", around=self._page, items=parts, opening=self._title)
 
     def _new(self, line: _Line) -> ItemList:
         path = line.block.path if line.block is not None and line.block.path else ()
@@ -390,10 +397,10 @@ def _has_own_lines(said: str) -> bool:
 def _bare(text: str, start: int, end: int) -> Iterator[_Line]:
     """Yield the lines of text without blocks; a line that goes on is part of the item or paragraph before it."""
     last: _Line | None = None
-    for match in re.finditer(r"[^\n]*\S[^\n]*", text[start:end]):
+    for match in re.finditer(r"[^\n]+", text[start:end]):
         a, b = start + match.start(), start + match.end()
         said = match.group().strip()
-        if _PAGE_NUMBER.fullmatch(said):
+        if not said or _PAGE_NUMBER.fullmatch(said):
             continue
         kind = _kind(said)
         is_going_on = said[:1].islower() and kind in ("short", "prose", "lead")

@@ -2,7 +2,7 @@
 
 The rules go for precision. A person has a title, a known given name, or stands below a label, heading or column of
 people; an organisation has a legal form, or a word such as `Bank of`; what no rule knows is not listed. The words are
-in `listing.toml`.
+in `listing.toml`. It is longer than other modules, because all kinds share the runs of capitals, labels and columns.
 """
 
 from __future__ import annotations
@@ -188,8 +188,10 @@ def _lines_of(kind: str, text: str, structure: Sequence[PageBlock]) -> Iterator[
         if block.kind == "item" and block.path and _says(block.path[-1], kind):
             yield block.start, block.end
     heading = ""
-    for match in re.finditer(r"[^\n]*\S[^\n]*", text):
+    for match in re.finditer(r"[^\n]+", text):
         line = match.group()
+        if line.isspace():
+            continue
         labels = [label for label in _LABEL.finditer(line) if _says(label[1], kind)]
         for label in labels:
             value = _VALUE.match(line, label.end())
@@ -246,9 +248,11 @@ def _people(text: str, language: str, structure: Sequence[PageBlock]) -> Iterato
 
 def _told_people(text: str) -> Iterator[tuple[int, int]]:
     """Yield what stands behind words such as `attended by`, to the end of the sentence."""
+    last = 0
     for cue in re.finditer(table()["people"]["told_by"], lowered_alike(text)):
         value = _TO_STOP.match(text, cue.end(), cue.end() + _LONGEST)
-        if value is not None:
+        if value is not None and value.start() >= last:
+            last = value.end()
             yield value.span()
 
 
@@ -269,12 +273,12 @@ def _words_at(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
     return [(m.start(), m.end(), fold(m.group().lower()).strip(".")) for m in _NAME_WORD.finditer(text, start, end)]
 
 
-def _names_in(text: str, start: int, end: int, piece: re.Pattern[str] = _PIECE) -> Iterator[tuple[int, int]]:
+def _names_in(text: str, start: int, end: int, pattern: re.Pattern[str] = _PIECE) -> Iterator[tuple[int, int]]:
     """Yield the names in a text that is told to have people: each part between commas that is made of capitals."""
     said = text[start:end]
     bullet = _BULLET.match(said)
     at = start + (bullet.end() if bullet else 0)
-    pieces = piece.finditer(text[at:end])
+    pieces = pattern.finditer(text[at:end])
     for piece in pieces:
         begin, stop = at + piece.start(), at + piece.end()
         words = _words_at(text, begin, stop)

@@ -14,6 +14,7 @@ from docmind.answers.values import lowered_alike
 
 _LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
 _PROSE = 0.6  # less than what a list scores
+_TABLE = 0.05  # less than a list below the same heading
 _UNNAMED = 0.5  # less, where only a name and another word fit a table
 
 
@@ -65,7 +66,7 @@ class _Asked:
             whole = [item for item in kept if _has_cell(word, item, self.words)]
             passing = whole or [item for item in kept if any(is_form(word, one) for one in item.words)]
             in_opening = met_in(word, opening) if not passing or word not in question.names else 0
-            if in_opening:
+            if in_opening >= FORM:
                 self.score, self.is_near_it = self.score + in_opening / 4, True
             elif passing:
                 kept, self.used, self.is_whole_cell = passing, self.used + 1, bool(whole)
@@ -89,13 +90,15 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
     idle = word_list("items", "light") | word_list("items", "idle")
     denied = [word for word in words_of_list(question.denied) if word not in idle]
     is_denying = held.kind != "row" and not word_list("states", "negations").isdisjoint(near)
-    if is_denying != bool(question.denied) and (is_denying or not denied or held.kind != "row"):
+    if is_denying and not question.denied and "forbidden" not in asked:
         return None
-    lacked = () if is_denying else denied
+    if question.denied and not is_denying and (not denied or held.kind != "row"):
+        return None
+    lacked = [] if is_denying else denied
     how = _Asked(question, [word for word in asked if word not in lacked], held, near)
     kept = how.kept()
     if kept is not None and lacked:
-        having = [item for item in held.items if all(_has_cell(word, item, lacked) for word in lacked)]
+        having = [item for item in held.items if all(_has(word, item, held, lacked) for word in lacked)]
         kept = [item for item in kept if item not in having] if having else None
         how.used, how.is_whole_cell = how.used + 1, True
     if kept and question.is_who and held.kind == "row":
@@ -110,7 +113,8 @@ def _accepted(question: ListQuestion, held: ItemList, how: _Asked, kept: list[It
     if not (how.is_named or (how.is_near_it and (is_whole or how.state is not None)) or is_of_people):
         return None
     is_many = question.is_explicit or question.is_plural
-    if len(held.items) == 1 and not how.used and not is_many:
+    is_one = len(held.items) == 1 or (len(kept) == 1 and question.is_who and held.kind == "row")
+    if is_one and not is_many and (not how.used or question.is_who):
         return None  # one thing that is asked for is quoted
     is_told = len(held.items) >= ENUMERATED and how.is_named and not how.used
     if held.kind == "inline" and not (is_many or question.is_who or is_told):
@@ -122,7 +126,7 @@ def _accepted(question: ListQuestion, held: ItemList, how: _Asked, kept: list[It
         return None
     if question.is_single and (how.used or not how.is_named or held.kind == "row" or len(kept) < 2):
         return None
-    score = how.score + (how.state is not None) + 0.1 * how.used
+    score = how.score + (how.state is not None) + 0.1 * how.used - _TABLE * (held.kind == "row")
     return Fit(score, kept, how.is_named or is_of_people or how.state is not None)
 
 
@@ -130,6 +134,7 @@ def _announcing(held: ItemList) -> list[str]:
     """Return the words of what announces a list; what says that something is not allowed is one word of them."""
     states = table()["states"]
     said = [re.sub(states["forbids"], " forbidden ", lowered_alike(text)) for text in held.near]
+    said = [re.sub(states["warns"], " forbidden not ", text) for text in said]
     return words_in(re.sub(states["spanish_no"], " not ", text) for text in said)
 
 
@@ -137,6 +142,15 @@ def _lacks(item: Item, held: ItemList, asked: Sequence[str]) -> bool:
     """Return whether a row has nothing in a column that is asked for."""
     return any(
         not cell and any(met_in(word, words_in((name,))) for word in asked)
+        for name, cell in zip(held.header, item.cells, strict=False)
+    )
+
+
+def _has(word: str, item: Item, held: ItemList, asked: Sequence[str]) -> bool:
+    """Return whether a row has a cell with a word, or anything but a `no` in the column of that name."""
+    no = word_list("states", "no")
+    return _has_cell(word, item, asked) or any(
+        met_in(word, words_in((name,))) and cell and no.isdisjoint(cell)
         for name, cell in zip(held.header, item.cells, strict=False)
     )
 

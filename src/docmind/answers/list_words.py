@@ -46,6 +46,12 @@ def met_in(word: str, held: Sequence[str]) -> float:
     return 0.6 if len(word) >= _JOINED and any(one.endswith(word) for one in held) else 0.0
 
 
+def starts_of(words: Iterable[str]) -> frozenset[str]:
+    """Return letters that every word begins with which `met_in` takes for one of some words."""
+    known = [{word}.union(*(group for group in _same() if word in group)) for word in words]
+    return frozenset(one[: _STEM - 1] for group in known for one in group)
+
+
 @lru_cache(maxsize=1 << 14)
 def _is_derived(one: str, other: str) -> bool:
     """Return whether two words have one stem, and endings that make one out of the other: `leads`, `leaders`."""

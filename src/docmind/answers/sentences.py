@@ -35,7 +35,7 @@ def sentences(text: str, start: int, end: int, longest: int) -> list[tuple[int, 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Join lines to paragraphs where they continue, and cell fragments to short blocks."""
-    lines = [m.span() for m in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    lines = [m.span() for m in re.finditer(r"[^\n]+", text) if not m.group().isspace()]
     if not lines:
         return
     lengths = sorted(b - a for a, b in lines)

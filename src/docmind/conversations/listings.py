@@ -51,6 +51,7 @@ SECONDS = 600.0  # for a list that was asked for as such
 ASKED_SECONDS = 20.0  # for a question that surely asks for a list
 TRIED_SECONDS = 3.0  # for a question that may name a list
 _BATCH = 64  # pages in memory at once
+_MOST_FOR_BARE = 1_000  # pages that are read for a question of a few words without a verb
 _LONGEST = 1_000  # characters of an item
 _OPENED = 2_000  # documents whose first lines are compared with a name
 _BLANK = re.compile(r"\n\s*\n")  # between blocks, where a word goes on
@@ -150,6 +151,8 @@ class Listings:
 
     def _answer(self, question: str, filters: Filters, talked_about: Sequence[str]) -> Listed | None:
         for asked in list_questions(question):
+            if asked.is_bare and sum(info.pages for info in self._within(filters)) > _MOST_FOR_BARE:
+                continue  # a search for a few words must not wait
             seconds = TRIED_SECONDS if asked.what == "items" else ASKED_SECONDS
             for before, place in asked.places:
                 doc_ids = self._meant(place, filters, talked_about)

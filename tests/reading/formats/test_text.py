@@ -133,3 +133,8 @@ def test_code_knows_its_language() -> None:
     names = ("a.py", "a.rs", "a.HPP", "a.go", "a.tsx")
     assert [language_of(name) for name in names] == ["python", "rust", "cpp", "go", "typescript"]
     assert list(code("x = 1", "python")) == [Block(kind="code", text="x = 1", language="python")]
+
+
+def test_a_plain_text_keeps_where_blank_lines_stood() -> None:
+    blocks = [block for block in plain("Title\n\nSkippers\n\nAna\nRui\n") if isinstance(block, Block)]
+    assert [(block.text, block.level) for block in blocks] == [("Title", 0), ("Skippers", 1), ("Ana", 1), ("Rui", 0)]
