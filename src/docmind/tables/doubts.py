@@ -25,8 +25,10 @@ from docmind.tables.role_words import (
     EACH,
     EARNING,
     EITHER,
+    EXISTING,
     INCOME_HEADERS,
     ONCE,
+    PARTICLES,
     RATES,
     SAME_CURRENCY,
     TIMED_FIRMLY,
@@ -37,10 +39,11 @@ from docmind.tables.wordlists import (
     MEASURES,
     MONTH_UNIT,
     PER,
+    SPENDING,
     TABLE_WORDS,
     Task,
 )
-from docmind.tables.words import akin, is_light, root, same, words_of
+from docmind.tables.words import akin, is_function, is_light, root, same, words_of
 
 _COMPUTED: Collection[Task] = ("count", "sum", "mean", "median", "share", "difference")
 _BEST: Collection[Task] = ("largest", "smallest", "first", "last")
@@ -67,10 +70,20 @@ def is_of_one(r: Reading, query: TableQuery) -> bool:
 
 
 def _ignores_deed(r: Reading, query: TableQuery) -> bool:
-    """Doubt a count of rows that have been `booked` or `passed`, of which no column tells."""
-    if query.task != "count" or query.is_distinct:
+    """Doubt a count of rows that have been `booked`, have `passed` or `given up`, of which no column tells."""
+    if query.task not in ("count", "share") or query.is_distinct or query.column is not None:
         return False
-    return any(by == "light" and text in DEEDS for text, by in zip(r.texts, r.by, strict=True))
+    ignored = [at for at, by in enumerate(r.by) if by == "light"]
+    if any(r.texts[at] in DEEDS or _is_particle(r, at) for at in ignored):
+        return True
+    is_whole = not query.filters and not query.part
+    return is_whole and any(not is_function(r.texts[at]) and r.texts[at] not in EXISTING for at in ignored)
+
+
+def _is_particle(r: Reading, at: int) -> bool:
+    """Return whether a word ends a verb such as `gave up`: nothing that limits rows follows it."""
+    following = r.by[at + 1] if at + 1 < len(r.by) else ""
+    return r.texts[at] in PARTICLES and (following in ("", "light"))
 
 
 def _ignores_attribute(r: Reading, query: TableQuery) -> bool:
@@ -197,6 +210,9 @@ def _asks_another_money(r: Reading, query: TableQuery) -> bool:
     if any(text in EARNING for text in r.texts):
         titles = {word.text for title in r.names.titles for word in title}
         return not header & INCOME_HEADERS and not titles & INCOME_HEADERS
+    titles = {word.text for title in r.names.titles for word in title}
+    if any(text in SPENDING for text in r.texts) and titles & INCOME_HEADERS and not header & COST_HEADERS - {"amount"}:
+        return True
     is_cost = any(text in COST_WORDS for text in r.texts)
     return is_cost and bool(header & INCOME_HEADERS) and not header & COST_HEADERS
 
