@@ -272,14 +272,12 @@ Loft,Ada Brook,2025-04-02,110,1,paid
 @pytest.mark.parametrize(
     "question",
     [
-        "How many rooms were cleaned up?",
+        "How many bookings were given up?",
         "How many large rooms are there?",
-        "How many nights cost more than 100 dollars per week?",
         "What is the total price per night of the Loft?",
         "Which room had the most nights in one booking?",
         "Which guest earned the most?",
         "Which rooms cost more than 100 dollars in April or have the status paid?",
-        "How many bookings were not paid and not Loft or Attic?",
     ],
 )
 def test_what_rests_on_a_guess_is_not_sure(question: str, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from docmind.tables.role_words import (
     CLAUSES,
     EACH,
     LATER_BIRTHS,
+    OFTEN,
 )
 from docmind.tables.series import (
     asked_series,
@@ -309,6 +310,8 @@ def _superlative(
     if repeats and is_most and named is not None:
         if column is None and is_money:
             column = r.money()
+        if OFTEN & set(r.texts) and not numeric:
+            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
         counted = any(one != named and r.is_unique(one) for one in r.mentioned)
         if column is None and (r.subject or counted or r.has("count")):
             return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)

@@ -27,6 +27,7 @@ from docmind.tables.role_words import (
     EITHER,
     EXISTING,
     INCOME_HEADERS,
+    OFTEN,
     ONCE,
     PARTICLES,
     RATES,
@@ -36,8 +37,12 @@ from docmind.tables.role_words import (
 from docmind.tables.wordlists import (
     COUNT_HEADERS,
     COUNTED_ROWS,
+    CURRENCIES,
+    EXACT_MEASURES,
     MEASURES,
+    MONEY_HEADERS,
     MONTH_UNIT,
+    MONTHS,
     PER,
     SPENDING,
     TABLE_WORDS,
@@ -47,6 +52,9 @@ from docmind.tables.words import akin, is_function, is_light, root, same, words_
 
 _COMPUTED: Collection[Task] = ("count", "sum", "mean", "median", "share", "difference")
 _BEST: Collection[Task] = ("largest", "smallest", "first", "last")
+
+
+_COSTING = frozenset({"costs", "kostet", "cuesta", "custa", "coute"})
 
 
 def is_guess(r: Reading, query: TableQuery) -> bool:
@@ -61,6 +69,8 @@ def is_of_one(r: Reading, query: TableQuery) -> bool:
     header = [word.text for word in r.names.headers[query.column]]
     if any(word in PER and word not in ("by", "por", "par", "a") for word in header):
         return True
+    if not r.has("sum") and (_COSTING & set(r.texts) or {"does", "cost"} <= set(r.texts)):
+        return True  # what something costs is asked of one
     counts = [
         at
         for at in r.measures()
@@ -276,9 +286,56 @@ def _leaves_column(r: Reading, query: TableQuery) -> bool:
     )
 
 
+def _is_other_measure(r: Reading, query: TableQuery) -> bool:
+    """Doubt `how old is the fastest` as the largest age: the superlative is of another column."""
+    if query.column is None or query.task not in ("largest", "smallest") or query.group is not None:
+        return False
+    phrases = ("_".join(r.texts[a:b]) for task, a, b in r.asked.tasks if task in ("largest", "smallest"))
+    wanted = frozenset[str]().union(*(MEASURES[phrase] for phrase in phrases if phrase in EXACT_MEASURES))
+    header = r.names.headers[query.column]
+    is_money = r.columns[query.column].unit in CURRENCIES
+    is_fitting = is_money or r.columns[query.column].type == "duration" or r.tells_time(query.column)
+    return bool(wanted) and not is_fitting and not any(word.text in wanted for word in header)
+
+
+def _is_no_money(r: Reading, query: TableQuery) -> bool:
+    """Doubt that what is earned or what it costs is a number of hours or crates."""
+    column = query.column
+    words = EARNING | COST_WORDS - SPENDING
+    if column is None or query.task not in ("sum", "mean", "lookup") or not words & set(r.texts):
+        return False
+    is_priced = r.columns[column].unit in CURRENCIES or any(
+        word.text in MONEY_HEADERS | COST_HEADERS | INCOME_HEADERS for word in r.names.headers[column]
+    )
+    if is_priced or r.columns[column].type not in ("number", "duration"):
+        return False
+    places = r.mentioned.get(column, ())
+    is_by_time = all(r.texts[at][0].isdigit() or r.texts[at] in MONTHS for at in places)
+    return is_by_time or r.money() not in (None, column)
+
+
+def _ends_verb(r: Reading, query: TableQuery) -> bool:
+    """Doubt `sold out` as sold."""
+    return query.task in ("sum", "count") and any(
+        text in ("out", "off", "away", "up") and by == "light" and _is_particle(r, at)
+        for at, (text, by) in enumerate(zip(r.texts, r.by, strict=True))
+    )
+
+
+def _counts_or_adds(r: Reading, query: TableQuery) -> bool:
+    """Doubt that who gave most gave most often, where amounts are told."""
+    is_counted = query.task == "count" and query.best != "" and r.money() is not None
+    return is_counted and not r.has("count") and not OFTEN & set(r.texts) and "rows" not in r.by and _verb_asked(r)
+
+
+def _verb_asked(r: Reading) -> bool:
+    """Return whether `who` is followed by a verb that is a name of the table: `who donated most`."""
+    return "asked" in r.by[:1] and len(r.by) > 1 and r.by[1] in ("title", "column")
+
+
 def _adds_rates(r: Reading, query: TableQuery) -> bool:
-    """Doubt a sum of prices `per pupil` for each of something else."""
-    if query.column is None or query.task != "sum" or query.group is None:
+    """Doubt a sum of prices `per pupil`, and one for each of something else."""
+    if query.column is None or query.task != "sum" or (query.group is None and not r.has("sum")):
         return False
     return any(word.text in PER for word in r.names.headers[query.column])
 
@@ -299,4 +356,8 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_time,
     _leaves_column,
     _adds_rates,
+    _is_other_measure,
+    _is_no_money,
+    _ends_verb,
+    _counts_or_adds,
 )

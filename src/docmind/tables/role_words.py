@@ -144,3 +144,5 @@ EXISTING = _set(
     "number included contain contains include includes tienen tenemos temos haben t s need run live in"
 )
 """Words of a count that say of rows no more than that they are there."""
+OFTEN = _set("often times oft haufig vezes veces souvent fois frequently haufigsten oftesten")
+"""Words of what is counted."""
