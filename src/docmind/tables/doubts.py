@@ -26,6 +26,7 @@ from docmind.tables.role_words import (
     EARNING,
     EITHER,
     EXISTING,
+    FEES,
     INCOME_HEADERS,
     OFTEN,
     ONCE,
@@ -33,12 +34,14 @@ from docmind.tables.role_words import (
     RATES,
     SAME_CURRENCY,
     TIMED_FIRMLY,
+    UNITARY,
 )
 from docmind.tables.wordlists import (
     COUNT_HEADERS,
     COUNTED_ROWS,
     CURRENCIES,
     EXACT_MEASURES,
+    HOW,
     MEASURES,
     MONEY_HEADERS,
     MONTH_UNIT,
@@ -136,7 +139,7 @@ def _is_of_one_only(r: Reading, query: TableQuery) -> bool:
 
 def _ignores_each(r: Reading, query: TableQuery) -> bool:
     """Doubt `per city` where nothing is told for each city."""
-    if query.group is not None or query.task not in _COMPUTED:
+    if query.group is not None or query.task not in (*_COMPUTED, "lookup"):
         return False
     for at, text in enumerate(r.texts[:-1]):
         is_own = query.column is not None and at + 1 in r.mentioned.get(query.column, ())
@@ -337,7 +340,36 @@ def _adds_rates(r: Reading, query: TableQuery) -> bool:
     """Doubt a sum of prices `per pupil`, and one for each of something else."""
     if query.column is None or query.task != "sum" or (query.group is None and not r.has("sum")):
         return False
-    return any(word.text in PER for word in r.names.headers[query.column])
+    header = {word.text for word in r.names.headers[query.column]}
+    counts = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
+    is_of_piece = bool(header & (RATES | UNITARY)) and bool([at for at in counts if at != query.column])
+    return bool(header & PER) or (is_of_piece and query.group is None)
+
+
+def _spends_fees(r: Reading, query: TableQuery) -> bool:
+    """Doubt that the fees of members are what was spent."""
+    if query.column is None or r.is_named(query.column) or not SPENDING & set(r.texts):
+        return False
+    return bool({word.text for word in r.names.headers[query.column]} & FEES)
+
+
+def _is_most_of_text(r: Reading, query: TableQuery) -> bool:
+    """Doubt `uses the most fuel` where fuel is no number and another column is."""
+    if query.task not in ("largest", "smallest") or query.column is None or query.column in r.mentioned:
+        return False
+    ends = {end for task, at, end in r.asked.tasks if task == query.task and "_".join(r.texts[at:end]) not in MEASURES}
+    return any(
+        r.columns[at].type == "text" and at != query.label and ends & set(places) for at, places in r.mentioned.items()
+    )
+
+
+def _ignores_how(r: Reading, query: TableQuery) -> bool:
+    """Doubt `how long is` that is told no number, and `how often` of a row that stands once."""
+    how = [at for at, text in enumerate(r.texts) if at and r.texts[at - 1] in ("how", "wie") and text in HOW]
+    if query.task == "lookup" and query.column is not None and any(r.by[at] == "light" for at in how):
+        return query.column not in r.measures()
+    is_often = query.task == "count" and bool(OFTEN & set(r.texts[:3]))
+    return is_often and any(one.operator == "in" and r.is_unique(one.column) for one in query.filters)
 
 
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
@@ -356,6 +388,9 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_time,
     _leaves_column,
     _adds_rates,
+    _spends_fees,
+    _is_most_of_text,
+    _ignores_how,
     _is_other_measure,
     _is_no_money,
     _ends_verb,

@@ -146,3 +146,6 @@ EXISTING = _set(
 """Words of a count that say of rows no more than that they are there."""
 OFTEN = _set("often times oft haufig vezes veces souvent fois frequently haufigsten oftesten")
 """Words of what is counted."""
+FEES = _set("fee fees dues quota cuota quote beitrag gebuhr cotisation mensalidade membership")
+UNITARY = _set("unit unitario unitaria unitaire einzelpreis stuckpreis each piece")
+"""Words in headers of what is told of one piece."""
