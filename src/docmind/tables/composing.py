@@ -269,7 +269,10 @@ def _superlative(
             return None
         return TableQuery("sum", filters, column, name=named, group=who, best=task, rank=r.rank, top=r.top)
     repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
-    if repeats and is_most and named is not None:
+    is_of_row = column is not None and any(
+        text in ("one", "single") and r.texts[at - 1] in ("in", "on", "at", "a") for at, text in enumerate(r.texts)
+    )
+    if repeats and is_most and named is not None and not is_of_row:
         if column is None and is_money:
             column = r.money()
         if OFTEN & set(r.texts) and not numeric:

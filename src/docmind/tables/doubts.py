@@ -276,7 +276,7 @@ def _ignores_time(r: Reading, query: TableQuery) -> bool:
 
 def _leaves_column(r: Reading, query: TableQuery) -> bool:
     """Doubt a reading that names a column of numbers and does not use it."""
-    if query.task == "check":
+    if query.task == "check" or any(r.columns[one.column].type == "bool" for one in query.filters):
         return False
     used = {query.column, query.group, query.label, query.name, *query.plus}
     used |= {one.column for one in (*query.filters, *query.part, *query.less)}
