@@ -275,7 +275,6 @@ Loft,Ada Brook,2025-04-02,110,1,paid
         "How many bookings were given up?",
         "How many large rooms are there?",
         "What is the total price per night of the Loft?",
-        "Which room had the most nights in one booking?",
         "Which guest earned the most?",
         "Which rooms cost more than 100 dollars in April or have the status paid?",
     ],
