@@ -28,7 +28,7 @@ from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 
-SETS = ("questions", "everyday", "office", "household", "club")
+SETS = ("questions", "everyday", "office", "household", "club", "workshop", "village", "town")
 SUMS = """Date,What,Category,Amount EUR
 2025-01-04,Rent,Home,950
 2025-01-15,Photo editor,Software,89.99
@@ -260,3 +260,60 @@ def test_a_sum_is_over_the_numbers_that_a_workbook_stores(tmp_path: Path) -> Non
         assert docmind.ask("What is the total cost?").answer.startswith("10.00: ")
         assert docmind.ask("What is the average rate?").answer.startswith("22.50%: ")
         assert docmind.ask("What is the cost of the ink?").answer.startswith("3.33: ")
+
+
+ROOMS = b"""Room,Guest,From,Price per night,Nights,Status
+Attic,Ada Brook,2025-03-01,90,2,paid
+Loft,Ben Cole,2025-03-10,120,3,open
+Loft,Ada Brook,2025-04-02,110,1,paid
+"""
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many bookings were given up?",
+        "How many large rooms are there?",
+        "What is the total price per night of the Loft?",
+        "Which guest earned the most?",
+        "Which rooms cost more than 100 dollars in April or have the status paid?",
+    ],
+)
+def test_what_rests_on_a_guess_is_not_sure(question: str, tmp_path: Path) -> None:
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("bookings.csv", ROOMS)])
+        answer = docmind.ask(question)
+    assert answer.computed is None or answer.outcome == "maybe"
+
+
+def test_columns_for_one_time_each_are_added_up_in_a_row(tmp_path: Path) -> None:
+    rows = b"Worker,Q1,Q2,Q3,Q4\nDora Hill,6,4,0,8\nEmil Voss,2,2,3,3\n"
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("training-hours.csv", rows)])
+        whole = docmind.ask("How many hours did Dora Hill have in total?")
+        part = docmind.ask("How many hours did Emil Voss have from Q1 to Q3?")
+    assert (whole.outcome, whole.answer.split(":")[0]) == ("answer", "18")
+    assert (part.outcome, part.answer.split(":")[0]) == ("answer", "7")
+    assert part.computed is not None
+    assert part.computed.query.startswith('SELECT sum("Q1" + "Q2" + "Q3") FROM')
+
+
+def test_rows_of_two_tables_are_joined_and_both_are_sources(tmp_path: Path) -> None:
+    members = b"Member,Town\nHelga Norris,Wells\nSam Tully,Frome\n"
+    payments = b"Member,Amount\nHelga Norris,60\nSam Tully,45\nHelga Norris,25\n"
+    with DocMind(settings_in(tmp_path)) as docmind:
+        first, second = docmind.add([Upload("members.csv", members), Upload("payments.csv", payments)])
+        answer = docmind.ask("How much did members from Wells pay in total?")
+        town = docmind.ask("Which town is the member who paid the most from?")
+    assert answer.answer.startswith("85: ")
+    assert answer.computed is not None
+    assert answer.computed.doc_ids == (second.doc_id, first.doc_id)
+    assert answer.computed.query.endswith('JOIN "members.csv" USING ("Member") WHERE "Town" IN (\'Wells\')')
+    assert {source.quote for source in answer.sources} >= {"Helga Norris | Wells", "Helga Norris | 60"}
+    assert town.answer.startswith("Wells (Helga Norris 85)")
+
+
+def test_a_total_with_its_year_is_not_added_again(tmp_path: Path) -> None:
+    with DocMind(settings_in(tmp_path)) as docmind:
+        docmind.add([Upload("gifts.csv", b"Donor,Amount\nBell,200\nShaw,75\nTotal 2025,275\n")])
+        assert docmind.ask("What is the total amount of the gifts?").answer.startswith("275: ")

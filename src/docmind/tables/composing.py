@@ -16,13 +16,13 @@ from docmind.tables.reading import (
 from docmind.tables.role_words import (
     AGES,
     BIRTHS,
-    BOTH,
     CLAUSES,
-    EACH,
     LATER_BIRTHS,
+    OFTEN,
 )
 from docmind.tables.series import (
-    asked_series,
+    added,
+    counts_measure,
 )
 from docmind.tables.wordlists import (
     AMOUNT_HEADERS,
@@ -37,15 +37,11 @@ from docmind.tables.wordlists import (
     LISTS,
     MEASURES,
     MONTH_UNIT,
-    NUMBER_WORDS,
     PER,
     TOTALS,
     WHICH,
     YES_NO,
     Task,
-)
-from docmind.tables.words import (
-    same,
 )
 
 
@@ -61,8 +57,8 @@ def query_of(r: Reading) -> TableQuery | None:
     own = [one for one in numeric if any(r.by[at] != "task" for at in r.mentioned[one])]
     numeric = own or numeric  # `total` names a column of that name where nothing else does
     filters = tuple(r.filters)
-    if (added := _added(r, label, filters)) is not None:
-        return added
+    if (of_series := added(r, label, filters)) is not None:
+        return of_series
     r.is_sure = r.is_sure and not r.is_tied_series
     if r.has("difference"):
         return _difference(r, numeric, filters)
@@ -108,39 +104,6 @@ def query_of(r: Reading) -> TableQuery | None:
             return TableQuery("lookup", filters, column, label=label)
         return TableQuery("sum", filters, column, label=label)
     return _lookup(r, targets, label, filters)
-
-
-def _added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQuery | None:
-    """Return a sum over several columns of each row, one for each time; None where no such is asked."""
-    asks = r.has("sum") or r.asked.is_how_much or r.has("count") or r.has("largest") or r.has("smallest")
-    if not asks or r.has("mean") or r.has("median") or r.has("difference") or r.has("share") or not r.series:
-        return None
-    columns = asked_series(r, r.series)
-    if not columns or any(one.column in r.series for one in filters):
-        return None
-    unnamed = len(columns) == len(r.series)
-    if (r.has("count") and not _counts_measure(r)) or (r.rank, r.top) != (1, 1):
-        return None
-    if unnamed and not (r.is_money or r.role is not None or r.has("sum") or _counts_measure(r) or r.subject):
-        return None
-    task: Task = "largest" if r.has("largest") else "smallest" if r.has("smallest") else "sum"
-    if task == "sum" and not (filters or r.subject or r.is_money):
-        return None
-    if unnamed and not (r.has("sum") or any(text in BOTH or text in NUMBER_WORDS for text in r.texts)):
-        r.is_sure = r.is_sure and not _are_years(r, columns)  # of one of the years, or of all
-    return TableQuery(task, filters, columns[0], label=label, rank=r.rank, top=r.top, plus=columns[1:])
-
-
-def _are_years(r: Reading, columns: Sequence[int]) -> bool:
-    return all(any(word.text[:2] in ("19", "20") for word in r.names.headers[at]) for at in columns)
-
-
-def _counts_measure(r: Reading) -> bool:
-    """Return whether what is counted has a unit: hours, not rows."""
-    end = next((end for task, _start, end in r.asked.tasks if task == "count"), 0)
-    near = range(end, min(end + 3, len(r.texts)))
-    is_unit = any(same(r.texts[at], one) for at in near for one in EACH)
-    return is_unit or any(at in r.mentioned.get(column, ()) for at in near for column in r.series)
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
@@ -306,9 +269,14 @@ def _superlative(
             return None
         return TableQuery("sum", filters, column, name=named, group=who, best=task, rank=r.rank, top=r.top)
     repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
-    if repeats and is_most and named is not None:
+    is_of_row = column is not None and any(
+        text in ("one", "single") and r.texts[at - 1] in ("in", "on", "at", "a") for at, text in enumerate(r.texts)
+    )
+    if repeats and is_most and named is not None and not is_of_row:
         if column is None and is_money:
             column = r.money()
+        if OFTEN & set(r.texts) and not numeric:
+            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
         counted = any(one != named and r.is_unique(one) for one in r.mentioned)
         if column is None and (r.subject or counted or r.has("count")):
             return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
@@ -365,7 +333,7 @@ def _count(
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
     label = _label(r, targets)
-    if len(numeric) == 1 and numeric[0] in r.series and (filters or _counts_measure(r)):
+    if len(numeric) == 1 and numeric[0] in r.series and (filters or counts_measure(r)):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)

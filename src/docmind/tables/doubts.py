@@ -25,25 +25,39 @@ from docmind.tables.role_words import (
     EACH,
     EARNING,
     EITHER,
+    EXISTING,
+    FEES,
     INCOME_HEADERS,
+    OFTEN,
     ONCE,
+    PARTICLES,
     RATES,
     SAME_CURRENCY,
     TIMED_FIRMLY,
+    UNITARY,
 )
 from docmind.tables.wordlists import (
     COUNT_HEADERS,
     COUNTED_ROWS,
+    CURRENCIES,
+    EXACT_MEASURES,
+    HOW,
     MEASURES,
+    MONEY_HEADERS,
     MONTH_UNIT,
+    MONTHS,
     PER,
+    SPENDING,
     TABLE_WORDS,
     Task,
 )
-from docmind.tables.words import akin, is_light, root, same, words_of
+from docmind.tables.words import akin, is_function, is_light, root, same, words_of
 
 _COMPUTED: Collection[Task] = ("count", "sum", "mean", "median", "share", "difference")
 _BEST: Collection[Task] = ("largest", "smallest", "first", "last")
+
+
+_COSTING = frozenset({"costs", "kostet", "cuesta", "custa", "coute"})
 
 
 def is_guess(r: Reading, query: TableQuery) -> bool:
@@ -58,6 +72,8 @@ def is_of_one(r: Reading, query: TableQuery) -> bool:
     header = [word.text for word in r.names.headers[query.column]]
     if any(word in PER and word not in ("by", "por", "par", "a") for word in header):
         return True
+    if not r.has("sum") and (_COSTING & set(r.texts) or {"does", "cost"} <= set(r.texts)):
+        return True  # what something costs is asked of one
     counts = [
         at
         for at in r.measures()
@@ -67,10 +83,20 @@ def is_of_one(r: Reading, query: TableQuery) -> bool:
 
 
 def _ignores_deed(r: Reading, query: TableQuery) -> bool:
-    """Doubt a count of rows that have been `booked` or `passed`, of which no column tells."""
-    if query.task != "count" or query.is_distinct:
+    """Doubt a count of rows that have been `booked`, have `passed` or `given up`, of which no column tells."""
+    if query.task not in ("count", "share") or query.is_distinct or query.column is not None:
         return False
-    return any(by == "light" and text in DEEDS for text, by in zip(r.texts, r.by, strict=True))
+    ignored = [at for at, by in enumerate(r.by) if by == "light"]
+    if any(r.texts[at] in DEEDS or _is_particle(r, at) for at in ignored):
+        return True
+    is_whole = not query.filters and not query.part
+    return is_whole and any(not is_function(r.texts[at]) and r.texts[at] not in EXISTING for at in ignored)
+
+
+def _is_particle(r: Reading, at: int) -> bool:
+    """Return whether a word ends a verb such as `gave up`: nothing that limits rows follows it."""
+    following = r.by[at + 1] if at + 1 < len(r.by) else ""
+    return r.texts[at] in PARTICLES and (following in ("", "light"))
 
 
 def _ignores_attribute(r: Reading, query: TableQuery) -> bool:
@@ -113,7 +139,7 @@ def _is_of_one_only(r: Reading, query: TableQuery) -> bool:
 
 def _ignores_each(r: Reading, query: TableQuery) -> bool:
     """Doubt `per city` where nothing is told for each city."""
-    if query.group is not None or query.task not in _COMPUTED:
+    if query.group is not None or query.task not in (*_COMPUTED, "lookup"):
         return False
     for at, text in enumerate(r.texts[:-1]):
         is_own = query.column is not None and at + 1 in r.mentioned.get(query.column, ())
@@ -197,6 +223,9 @@ def _asks_another_money(r: Reading, query: TableQuery) -> bool:
     if any(text in EARNING for text in r.texts):
         titles = {word.text for title in r.names.titles for word in title}
         return not header & INCOME_HEADERS and not titles & INCOME_HEADERS
+    titles = {word.text for title in r.names.titles for word in title}
+    if any(text in SPENDING for text in r.texts) and titles & INCOME_HEADERS and not header & COST_HEADERS - {"amount"}:
+        return True
     is_cost = any(text in COST_WORDS for text in r.texts)
     return is_cost and bool(header & INCOME_HEADERS) and not header & COST_HEADERS
 
@@ -247,7 +276,7 @@ def _ignores_time(r: Reading, query: TableQuery) -> bool:
 
 def _leaves_column(r: Reading, query: TableQuery) -> bool:
     """Doubt a reading that names a column of numbers and does not use it."""
-    if query.task == "check":
+    if query.task == "check" or any(r.columns[one.column].type == "bool" for one in query.filters):
         return False
     used = {query.column, query.group, query.label, query.name, *query.plus}
     used |= {one.column for one in (*query.filters, *query.part, *query.less)}
@@ -260,11 +289,87 @@ def _leaves_column(r: Reading, query: TableQuery) -> bool:
     )
 
 
-def _adds_rates(r: Reading, query: TableQuery) -> bool:
-    """Doubt a sum of prices `per pupil` for each of something else."""
-    if query.column is None or query.task != "sum" or query.group is None:
+def _is_other_measure(r: Reading, query: TableQuery) -> bool:
+    """Doubt `how old is the fastest` as the largest age: the superlative is of another column."""
+    if query.column is None or query.task not in ("largest", "smallest") or query.group is not None:
         return False
-    return any(word.text in PER for word in r.names.headers[query.column])
+    phrases = ("_".join(r.texts[a:b]) for task, a, b in r.asked.tasks if task in ("largest", "smallest"))
+    wanted = frozenset[str]().union(*(MEASURES[phrase] for phrase in phrases if phrase in EXACT_MEASURES))
+    header = r.names.headers[query.column]
+    is_money = r.columns[query.column].unit in CURRENCIES
+    is_fitting = is_money or r.columns[query.column].type == "duration" or r.tells_time(query.column)
+    return bool(wanted) and not is_fitting and not any(word.text in wanted for word in header)
+
+
+def _is_no_money(r: Reading, query: TableQuery) -> bool:
+    """Doubt that what is earned or what it costs is a number of hours or crates."""
+    column = query.column
+    words = EARNING | COST_WORDS - SPENDING
+    if column is None or query.task not in ("sum", "mean", "lookup") or not words & set(r.texts):
+        return False
+    is_priced = r.columns[column].unit in CURRENCIES or any(
+        word.text in MONEY_HEADERS | COST_HEADERS | INCOME_HEADERS for word in r.names.headers[column]
+    )
+    if is_priced or r.columns[column].type not in ("number", "duration"):
+        return False
+    places = r.mentioned.get(column, ())
+    is_by_time = all(r.texts[at][0].isdigit() or r.texts[at] in MONTHS for at in places)
+    return is_by_time or r.money() not in (None, column)
+
+
+def _ends_verb(r: Reading, query: TableQuery) -> bool:
+    """Doubt `sold out` as sold."""
+    return query.task in ("sum", "count") and any(
+        text in ("out", "off", "away", "up") and by == "light" and _is_particle(r, at)
+        for at, (text, by) in enumerate(zip(r.texts, r.by, strict=True))
+    )
+
+
+def _counts_or_adds(r: Reading, query: TableQuery) -> bool:
+    """Doubt that who gave most gave most often, where amounts are told."""
+    is_counted = query.task == "count" and query.best != "" and r.money() is not None
+    return is_counted and not r.has("count") and not OFTEN & set(r.texts) and "rows" not in r.by and _verb_asked(r)
+
+
+def _verb_asked(r: Reading) -> bool:
+    """Return whether `who` is followed by a verb that is a name of the table: `who donated most`."""
+    return "asked" in r.by[:1] and len(r.by) > 1 and r.by[1] in ("title", "column")
+
+
+def _adds_rates(r: Reading, query: TableQuery) -> bool:
+    """Doubt a sum of prices `per pupil`, and one for each of something else."""
+    if query.column is None or query.task != "sum" or (query.group is None and not r.has("sum")):
+        return False
+    header = {word.text for word in r.names.headers[query.column]}
+    counts = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
+    is_of_piece = bool(header & (RATES | UNITARY)) and bool([at for at in counts if at != query.column])
+    return bool(header & PER) or (is_of_piece and query.group is None)
+
+
+def _spends_fees(r: Reading, query: TableQuery) -> bool:
+    """Doubt that the fees of members are what was spent."""
+    if query.column is None or r.is_named(query.column) or not SPENDING & set(r.texts):
+        return False
+    return bool({word.text for word in r.names.headers[query.column]} & FEES)
+
+
+def _is_most_of_text(r: Reading, query: TableQuery) -> bool:
+    """Doubt `uses the most fuel` where fuel is no number and another column is."""
+    if query.task not in ("largest", "smallest") or query.column is None or query.column in r.mentioned:
+        return False
+    ends = {end for task, at, end in r.asked.tasks if task == query.task and "_".join(r.texts[at:end]) not in MEASURES}
+    return any(
+        r.columns[at].type == "text" and at != query.label and ends & set(places) for at, places in r.mentioned.items()
+    )
+
+
+def _ignores_how(r: Reading, query: TableQuery) -> bool:
+    """Doubt `how long is` that is told no number, and `how often` of a row that stands once."""
+    how = [at for at, text in enumerate(r.texts) if at and r.texts[at - 1] in ("how", "wie") and text in HOW]
+    if query.task == "lookup" and query.column is not None and any(r.by[at] == "light" for at in how):
+        return query.column not in r.measures()
+    is_often = query.task == "count" and bool(OFTEN & set(r.texts[:3]))
+    return is_often and any(one.operator == "in" and r.is_unique(one.column) for one in query.filters)
 
 
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
@@ -283,4 +388,11 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_time,
     _leaves_column,
     _adds_rates,
+    _spends_fees,
+    _is_most_of_text,
+    _ignores_how,
+    _is_other_measure,
+    _is_no_money,
+    _ends_verb,
+    _counts_or_adds,
 )

@@ -64,7 +64,7 @@ def find_headers(r: Reading, least: int) -> None:
         _find_rates(r)
     free = [not by for by in r.by]
     for column, header in enumerate(r.names.headers):
-        content = [word for word in header if not is_light(word.text)] or header
+        content = [word for word in _before_rate(r, column) if not is_light(word.text)] or header
         if not content or (least == 2 and len(content) < 2):
             continue
         other = _other_than_head(header, r.asked.language) if r.columns[column].type == "number" else frozenset()
@@ -90,6 +90,13 @@ def find_headers(r: Reading, least: int) -> None:
     if least == 1:
         _settle_mentions(r)
         _find_akin(r)
+
+
+def _before_rate(r: Reading, column: int) -> Sequence[Word]:
+    """Return the words of a header before `per`: `Price per crate` is no name for crates."""
+    header = r.names.headers[column]
+    end = next((at for at, word in enumerate(header) if at and word.text in PER), len(header))
+    return header[:end] if r.columns[column].type == "number" else header
 
 
 def _find_akin(r: Reading) -> None:
@@ -351,7 +358,7 @@ def _find_event(r: Reading, column: int) -> None:
 
 
 def find_kind_words(r: Reading) -> None:
-    has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in r.series)
+    has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in (*r.series, *r.mentioned))
     for at, word in enumerate(r.words):
         if r.by[at]:
             continue

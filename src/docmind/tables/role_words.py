@@ -14,6 +14,7 @@ ATTRIBUTES = _set("long big large high single")
 DEEDS = _set(
     "booked stayed needed required passe passes passed finish finished assigned reached "
     "served eaten offered produced collected registered held hosted visited entered noted "
+    "fiel fielen fallen "
     "gegessen geschrieben geflogen gefahren gekommen gearbeitet obtenu obtenue escrito escrita escritos"
 )
 """Participles that limit nothing where a row is looked up, and may select where rows are counted."""
@@ -97,6 +98,7 @@ RELATED = tuple(
         "arrive arrives arrival arrivals llega llegada llego llegan llegaron chega chegada chegou chegam chegaram "
         "ankunft kommt arrivee arrive",
         "pesa pesan pesam peso weigh weighs weight wiegt wiegen gewicht poids pese",
+        "leitet leiten leitung leiter leiterin",
         "borrow borrowed borrows borrower lent lend loaned reader",
         "buy bought purchase purchased compra comprado comprada kauf gekauft achat achete",
         "end ends ended finish finished fim acaba acabar acabou acabaram termina terminar terminou fin acabo termino "
@@ -135,3 +137,15 @@ TIMED_FIRMLY = _set(
     "after before since until till nach vor seit bis depois antes desde despues hasta apres avant depuis jusque apos"
 )
 """Words that limit a time, whatever stands between them and it."""
+PARTICLES = _set("up out off away back down aus ab an auf zuruck weg statt ein")
+"""Words that end a verb and change what it means."""
+EXISTING = _set(
+    "people list listed recorded total entire whole place exist exists existem existen gibt gab give show tell "
+    "number included contain contains include includes tienen tenemos temos haben t s need run live in"
+)
+"""Words of a count that say of rows no more than that they are there."""
+OFTEN = _set("often times oft haufig vezes veces souvent fois frequently haufigsten oftesten")
+"""Words of what is counted."""
+FEES = _set("fee fees dues quota cuota quote beitrag gebuhr cotisation mensalidade membership")
+UNITARY = _set("unit unitario unitaria unitaire einzelpreis stuckpreis each piece")
+"""Words in headers of what is told of one piece."""

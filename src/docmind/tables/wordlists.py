@@ -186,7 +186,7 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
-    "spesen ausgaben gastos despesas depenses pagou pagaram pagaron "
+    "spesen ausgaben gastos despesas depenses pagou pagaram pagaron custaram costaron kosteten "
     "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
     "expenses earn earned charge "
     "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
@@ -358,7 +358,7 @@ NEUTRAL = _set(
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
-    kam kamen travel travels sido sidas bekommen recibido recibio recebeu"""
+    kam kamen finden findet travel travels sido sidas bekommen recibido recibio recebeu"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
