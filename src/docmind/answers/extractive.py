@@ -390,10 +390,11 @@ class Extractive:
         cosines = vectors[1:] @ vectors[0]
         fitting = [_fits(target, unit, pages[unit.page]) for unit in chosen]
         best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
+        proof = best[0]  # of statements of one form any shows that there are such
         if extreme is not None:
             at = next(at for at, one in enumerate(chosen) if one is extreme)
             best, shares = [at, *(one for one in best if one != at)][: len(best)], (1.0, *shares[:-1])
-        lead = chosen[best[0]]
+        lead = chosen[proof]
         page = pages[lead.page]
         context = f"{page.label} {page.title} {lead.heading} {lead.text}"
         on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
@@ -403,18 +404,18 @@ class Extractive:
             np.array(
                 [
                     nearest or 0.0,
-                    float(cosines[best[0]]),
+                    float(cosines[proof]),
                     max(on_pages),
                     lead.coverage,
                     float(_meets(context, terms) @ weights),
                     lead.page == 0,
                     reads_as_english(asked),
-                    _standing_out(cosines, best[0]),
+                    _standing_out(cosines, proof),
                 ],
                 np.float64,
             ),
             cosines="none" if nearest is None else self._cosines,
-            is_fitting=(lead in clauses or names_are_met(asked, context)) and fitting[best[0]] <= 0,
+            is_fitting=(lead in clauses or names_are_met(asked, context)) and fitting[proof] <= 0,
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )

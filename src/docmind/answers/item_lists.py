@@ -66,7 +66,7 @@ class Item(NamedTuple):
 class ItemList:
     """Items that belong together, and the texts that announce them: those right above, and those further out.
 
-    `has_people` tells that a column of a table is one of people; `around` are the words of the pages that it is on,
+    `has_people` tells that a column of a table is one of people, or that each part of a sentence is a name; `around` are the words of the pages that it is on,
     `header` the names of the columns of a table, `opening` the words that the document opens with.
     """
 
@@ -220,15 +220,9 @@ class ListReader:
     def _inline(self, page_no: int, text: str, label: str, start: int, line: _Line) -> Iterator[ItemList]:
         """Yield the parts of `Present: Ana Reis, Rui Melo and Eva Sá`; one part alone is no list."""
         parts = [_item(page_no, text, start + a, start + b) for a, b in _parts(text[start : line.end])]
+        far, are_names = (self._heading, self._lead, self._label), all(text[one.start].isupper() for one in parts)
         if len(parts) > 1:
-            yield ItemList(
-                (label,),
-                (self._heading, self._lead, self._label),
-                "inline",
-                around=self._page,
-                items=parts,
-                opening=self._opening,
-            )
+            yield ItemList((label,), far, "inline", are_names, self._page, parts, opening=self._opening)
 
     def _enumerated(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
         """Yield the parts of sentences such as `Attended by Ana Reis, Rui Melo and Eva Sá`."""
@@ -248,8 +242,8 @@ class ListReader:
                 continue
             at = line.start + match.end()
             parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
-            far = (self._heading, self._lead, self._label)
-            yield ItemList((lead,), far, "inline", around=self._page, items=parts, opening=self._title)
+            far, are_names = (self._heading, self._lead, self._label), all(text[one.start].isupper() for one in parts)
+            yield ItemList((lead,), far, "inline", are_names, self._page, parts, opening=self._title)
 
     def _new(self, line: _Line) -> ItemList:
         path = line.block.path if line.block is not None and line.block.path else ()

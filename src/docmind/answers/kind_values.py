@@ -246,10 +246,17 @@ def _people(text: str, language: str, structure: Sequence[PageBlock]) -> Iterato
                 yield from _person(text, person)
 
 
+@cache
+def _cues() -> re.Pattern[str]:
+    """Return what stands before people: `attended by`, `the tenant is`."""
+    roles = "|".join(sorted(word_list("labels", "people"), key=len, reverse=True))
+    return re.compile(rf"{table()['people']['told_by']}|\b(?:{roles}) (?:is|was|are|e|era|es|ist|war|est)\s+(?=[a-z])")
+
+
 def _told_people(text: str) -> Iterator[tuple[int, int]]:
-    """Yield what stands behind words such as `attended by`, to the end of the sentence."""
+    """Yield what stands behind words such as `attended by` or `the tenant is`, to the end of the sentence."""
     last = 0
-    for cue in re.finditer(table()["people"]["told_by"], lowered_alike(text)):
+    for cue in _cues().finditer(lowered_alike(text)):
         value = _TO_STOP.match(text, cue.end(), cue.end() + _LONGEST)
         if value is not None and value.start() >= last:
             last = value.end()

@@ -117,7 +117,10 @@ def _accepted(question: ListQuestion, held: ItemList, how: _Asked, kept: list[It
     if is_one and not is_many and (not how.used or question.is_who):
         return None  # one thing that is asked for is quoted
     is_told = len(held.items) >= ENUMERATED and how.is_named and not how.used
-    if held.kind == "inline" and not (is_many or question.is_who or is_told):
+    if held.kind == "inline" and (
+        (question.is_who and not held.has_people)  # `Tiles ordered by Mara, delivery 11 June, 38 boxes`
+        or not (is_many or question.is_who or is_told)
+    ):
         return None
     if held.kind == "prose":
         is_fitting = is_many and how.is_named and not how.used and not question.is_single
