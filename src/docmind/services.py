@@ -240,7 +240,7 @@ def build(
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
     lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search, lookalike, page_search, queries)
-    listings = Listings(catalog=vault.catalog, uploads=uploads)
+    listings = caches.join(Listings(catalog=vault.catalog, uploads=uploads))
     answerer = Answerer(
         settings,
         catalog=vault.catalog,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from desks import settings_in
+from docmind.answers.mentions import is_form
 from docmind.application import DocMind
 from docmind.conversations import listing_csv, listing_markdown, listings
 from docmind.errors import ConfigError
@@ -182,6 +183,13 @@ def test_a_search_for_a_few_words_reads_no_large_library(desk: DocMind, monkeypa
     monkeypatch.setattr(listings, "_MOST_FOR_BARE", 1)
     desk.listings.drop()
     assert desk.ask("house rules?").outcome != "list"
+
+
+def test_words_of_pages_are_dropped_with_a_document(desk: DocMind) -> None:
+    desk.find("house rules")
+    assert is_form.cache_info().currsize
+    desk.caches.drop()
+    assert not is_form.cache_info().currsize
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path: Path) -> None:

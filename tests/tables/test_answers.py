@@ -27,6 +27,7 @@ from desks import settings_in
 from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.records.query import Query
+from docmind.tables.words import root
 
 SETS = ("questions", "everyday", "office", "household", "club", "workshop", "village", "town")
 SUMS = """Date,What,Category,Amount EUR
@@ -164,7 +165,9 @@ def test_a_conversation_keeps_how_it_was_computed_and_erasing_drops_it(tmp_path:
         (kept,) = docmind.conversations.view(thread.thread_id).turns
         assert kept.answer is not None
         assert kept.answer.computed == docmind.ask(question).computed is not None
+        assert root.cache_info().currsize
         docmind.erasures.erase([str(added.doc_id)])
+        assert not root.cache_info().currsize, "words of its tables"
         (left,) = docmind.conversations.view(thread.thread_id).turns
         assert left.answer is not None
         assert left.answer.computed is None

@@ -7,7 +7,7 @@ from .kind_values import values_of
 from .kinds import language_of_question
 from .list_fits import Fit, fit
 from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of, without_genre
-from .list_words import words_of_list
+from .list_words import drop_words, words_of_list
 from .looks import with_looks
 from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
@@ -40,6 +40,7 @@ __all__ = [
     "Verified",
     "Verifier",
     "Wanted",
+    "drop_words",
     "edges",
     "first_passage",
     "fit",

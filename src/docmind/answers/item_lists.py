@@ -66,8 +66,9 @@ class Item(NamedTuple):
 class ItemList:
     """Items that belong together, and the texts that announce them: those right above, and those further out.
 
-    `has_people` tells that a column of a table is one of people, or that each part of a sentence is a name; `around` are the words of the pages that it is on,
-    `header` the names of the columns of a table, `opening` the words that the document opens with.
+    `has_people` tells that a column of a table is one of people, or that each item begins as a name does; `around`
+    are the words of the pages that it is on, `header` the names of the columns of a table, `opening` the words that the
+    document opens with.
     """
 
     near: tuple[str, ...]
@@ -194,6 +195,8 @@ class ListReader:
             self._current, self._mark = self._new(line), mark
         item = _item_of(page_no, text, line)
         self._last = text[item.start : item.end].strip()
+        is_first, is_name = not self._current.items, self._last[:1].isupper()
+        self._current.has_people = is_name and (is_first or self._current.has_people)
         self._current.items += [item] if item.start < item.end else []
         self._current.around |= self._page
 

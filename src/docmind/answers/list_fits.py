@@ -108,7 +108,8 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
 
 def _accepted(question: ListQuestion, held: ItemList, how: _Asked, kept: list[Item]) -> Fit | None:
     """Return the fit of a list whose items were filtered; None where it is less than what the question needs."""
-    is_of_people = how.is_whole_cell and ((question.is_who and held.has_people) or question.is_explicit)
+    are_people = question.is_who and held.kind == "row" and held.has_people
+    is_of_people = how.is_whole_cell and (are_people or question.is_explicit)
     is_whole = held.kind == "row" or not _LISTS.isdisjoint(how.words)
     if not (how.is_named or (how.is_near_it and (is_whole or how.state is not None)) or is_of_people):
         return None
@@ -116,6 +117,8 @@ def _accepted(question: ListQuestion, held: ItemList, how: _Asked, kept: list[It
     is_one = len(held.items) == 1 or (len(kept) == 1 and question.is_who and held.kind == "row")
     if is_one and not is_many and (not how.used or question.is_who):
         return None  # one thing that is asked for is quoted
+    if held.kind == "short" and question.is_who and not (is_many or held.has_people):
+        return None  # lines of a narrow column may be sentences
     is_told = len(held.items) >= ENUMERATED and how.is_named and not how.used
     if held.kind == "inline" and (
         (question.is_who and not held.has_people)  # `Tiles ordered by Mara, delivery 11 June, 38 boxes`

@@ -62,6 +62,12 @@ def _is_derived(one: str, other: str) -> bool:
     return any(one[n:] in endings and other[n:] in endings for n in range(max(_STEM, shared - 2), shared + 1))
 
 
+def drop_words() -> None:
+    """Drop the words of pages that are kept because they were compared, because a document is erased."""
+    is_form.cache_clear()
+    _is_derived.cache_clear()
+
+
 @cache
 def _same() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(group.split()) for group in table()["same"]["groups"])

@@ -19,6 +19,7 @@ from docmind.answers import (
     ListQuestion,
     ListReader,
     Wanted,
+    drop_words,
     fit,
     is_everywhere,
     is_named,
@@ -106,7 +107,8 @@ class Listings:
         self._latest: tuple[object, Listed | None] | None = None
 
     def drop(self) -> None:
-        """Drop the list that is kept in memory, because a document is erased."""
+        """Drop the list that is kept in memory, and the words that were compared, because a document is erased."""
+        drop_words()
         with self._lock:
             self._latest = None
 

@@ -23,6 +23,7 @@ from docmind.tables.naming import Names, names_of
 from docmind.tables.query import Result, SlowQueryError, run
 from docmind.tables.telling import Earlier, TableAnswer, told
 from docmind.tables.understanding import Understood, understand
+from docmind.tables.words import drop_words
 
 DOCUMENTS = 400  # whose tables one question is compared with
 PAGES = 6_000  # of documents whose tables one question reads for the first time
@@ -103,6 +104,7 @@ class TableAnswers:
     def drop(self) -> None:
         """Drop what is kept in memory of tables, because a document is erased."""
         self._tables.drop()
+        drop_words()
         with self._lock:
             self._groups = self._latest = self._pairs = None
 

@@ -110,6 +110,12 @@ def is_form(one: str, other: str) -> bool:
     return root(one) == root(other) or bool(_forms(one) & _forms(other))
 
 
+def drop_words() -> None:
+    """Drop the words of tables that are kept because they were compared, because a document is erased."""
+    root.cache_clear()
+    _forms.cache_clear()
+
+
 def akin(one: str, other: str) -> bool:
     """Return whether two folded words are forms of one, or have one meaning in a question and a header."""
     return same(one, other) or any(one in related and other in related for related in RELATED)
