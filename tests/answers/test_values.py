@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -56,12 +55,6 @@ def test_an_invalid_date_is_none() -> None:
 
 
 @pytest.mark.parametrize("piece", ["1.11", "1", "1(", "a-", "1/", "12, 3/3/2025 "])
-def test_a_page_of_digits_takes_time_in_proportion_to_its_length(piece: str) -> None:
-    def seconds(characters: int) -> float:
-        text = piece * (characters // len(piece))
-        started = time.perf_counter()
-        values(text)
-        return time.perf_counter() - started
-
-    values("1")
-    assert seconds(24_000) < 12 * max(0.01, min(seconds(4_000) for _try in range(3)))
+def test_a_long_page_of_digits_is_read_in_time(piece: str) -> None:
+    """With the square of the length it would take longer than the limit of a test."""
+    assert isinstance(values(piece * (300_000 // len(piece))), list)
