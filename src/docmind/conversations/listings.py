@@ -50,7 +50,7 @@ Progress = Callable[[int, int], None]
 MOST_PAGES = 100_000
 SECONDS = 600.0  # for a list that was asked for as such
 ASKED_SECONDS = 20.0  # for a question that surely asks for a list
-TRIED_SECONDS = 3.0  # for a question that may name a list
+TRIED_SECONDS = 0.8  # for a question that may name a list, in all: its quotes wait for that
 _BATCH = 64  # pages in memory at once
 _MOST_FOR_BARE = 1_000  # pages that are read for a question of a few words without a verb
 _LONGEST = 1_000  # characters of an item
@@ -152,11 +152,13 @@ class Listings:
         return found
 
     def _answer(self, question: str, filters: Filters, talked_about: Sequence[str]) -> Listed | None:
+        started = time.monotonic()
         for asked in list_questions(question):
             if asked.is_bare and sum(info.pages for info in self._within(filters)) > _MOST_FOR_BARE:
                 continue  # a search for a few words must not wait
-            seconds = TRIED_SECONDS if asked.what == "items" else ASKED_SECONDS
             for before, place in asked.places:
+                left = TRIED_SECONDS - (time.monotonic() - started)
+                seconds = left if asked.what == "items" else ASKED_SECONDS
                 doc_ids = self._meant(place, filters, talked_about)
                 if place and not doc_ids and not is_everywhere(place):
                     continue

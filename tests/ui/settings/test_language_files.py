@@ -126,7 +126,7 @@ def test_what_runs_them_is_asked_for_and_the_wish_taken_back(tmp_path: Path, mon
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "wishes"))
     test = opened()
-    assert "at the next start of DocMind, because" in said(test)
+    assert "its installer does, once, at the next start" in said(test)
     press(test, "extra-install")
     assert "will be installed at the next start" in said(test)
     assert wishes() == ("local-llm",)
