@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ def upload_of(file: dict[str, Any]) -> Upload:
     if kind == "xlsx":
         return Upload(name, _xlsx(file["sheets"]))
     if "table" in file:
-        return Upload(name, _docx_table(**file["table"]))
+        return Upload(name, docx_table(**file["table"]))
     return Upload(name, {"docx": _docx, "pdf": _pdf, "html": _html}[kind](file["parts"]))
 
 
@@ -61,7 +62,8 @@ def _docx(parts: Parts) -> bytes:
     return out.getvalue()
 
 
-def _docx_table(heading: str, rows: list[list[str]]) -> bytes:
+def docx_table(heading: str, rows: Sequence[Sequence[str]]) -> bytes:
+    """Return a Word document of a heading and a table."""
     document = docx.Document()
     document.add_heading(heading, 1)
     table = document.add_table(len(rows), len(rows[0]))

@@ -16,7 +16,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import docx
 import openpyxl
 import pytest
 from reportlab.lib import colors
@@ -28,6 +27,7 @@ from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 from docmind.tables.words import root
+from list_files import docx_table
 
 SETS = ("questions", "everyday", "office", "household", "club", "workshop", "village", "town")
 SUMS = """Date,What,Category,Amount EUR
@@ -53,18 +53,6 @@ def _xlsx(sheets: dict[str, list[list[Any]]]) -> bytes:
 def _cell(value: Any) -> Any:
     is_day = isinstance(value, str) and len(value) == 10 and value[4] == value[7] == "-"
     return date.fromisoformat(value) if is_day else value
-
-
-def _docx(heading: str, rows: Sequence[Sequence[str]]) -> bytes:
-    document = docx.Document()
-    document.add_heading(heading, 1)
-    table = document.add_table(len(rows), len(rows[0]))
-    for row, cells in zip(table.rows, rows, strict=True):
-        for cell, text in zip(row.cells, cells, strict=True):
-            cell.text = text
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
 
 
 def _pdf(heading: str, rows: Sequence[Sequence[str]]) -> bytes:
@@ -96,7 +84,7 @@ def upload_of(file: dict[str, Any]) -> Upload:
         return Upload(name, out.getvalue().encode())
     if kind == "xlsx":
         return Upload(name, _xlsx(file["sheets"]))
-    return Upload(name, {"docx": _docx, "pdf": _pdf, "html": _html, "md": _markdown}[kind](file["heading"], rows))
+    return Upload(name, {"docx": docx_table, "pdf": _pdf, "html": _html, "md": _markdown}[kind](file["heading"], rows))
 
 
 def _holds(text: str, question: dict[str, Any]) -> bool:

@@ -46,7 +46,6 @@ _ASKS = {
         "lookup": "¿Cuál es el {column} de {label}?",
     },
 }  # fmt: skip
-_CURRENCY = re.compile(r"\s*[(\[]?(?:EUR|USD|GBP|CHF|BRL|€|\$|£)[)\]]?$")
 
 
 def questions_of(table: Table, title: str, language: str) -> Iterator[str]:
