@@ -33,7 +33,7 @@ from docmind.answers.kinds import (
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.spelling import spelled
 from docmind.answers.values import met_spans
-from docmind.answers.verify import MAYBE, page_source
+from docmind.answers.verify import MAYBE, Verified, page_source, quoted
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
@@ -165,6 +165,10 @@ class Extract:
             sources=tuple(replace(source, index_epoch=epoch) for source in self.sources),
             earlier=tuple(replace(one, source=replace(one.source, index_epoch=epoch)) for one in self.earlier),
         )
+
+    def quoted(self) -> Verified:
+        """Return the answer that is made of these sources."""
+        return quoted(self.sources, self.outcome, self.lead, self.earlier, self.leading)
 
     @property
     def lead(self) -> str:

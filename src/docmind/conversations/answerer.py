@@ -82,7 +82,7 @@ class Answerer:
 
         Raises `ConfigError` where the question is empty or too long, and what the search raises.
         """
-        from docmind.answers import not_found, quoted, with_looks
+        from docmind.answers import not_found, with_looks
         from docmind.conversations.direct import Reply, Scope, lacking, told_alone
 
         started = time.perf_counter()
@@ -103,8 +103,7 @@ class Answerer:
             return Reply.of_facts(told).answer(question, ms_since(started), facts.degraded)
         epoch = self.catalog.epoch()
         quotes = quotes.as_of(epoch)
-        checked = quoted(quotes.sources, quotes.outcome, quotes.lead, earlier=quotes.earlier, leading=quotes.leading)
-        checked, outcome = lacking(checked, quotes.outcome, intent.lead)
+        checked, outcome = lacking(quotes.quoted(), quotes.outcome, intent.lead)
         checked = with_looks(checked, found.looks, self.catalog, epoch)
         return Answer(
             question=question,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
-from docmind.answers import Extract, Verified, Verifier, not_found, quoted, with_looks
+from docmind.answers import Extract, Verified, Verifier, not_found, with_looks
 from docmind.config import LLMSettings
 from docmind.conversations.direct import DirectAnswers, Reply, Scope, is_told, lacking, told_alone
 from docmind.conversations.guidance import Guidance
@@ -322,9 +322,7 @@ class Steps:
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"
         extract = extract.as_of(self._catalog.epoch())
-        return quoted(
-            extract.sources, extract.outcome, extract.lead, earlier=extract.earlier, leading=extract.leading
-        ), extract.outcome
+        return extract.quoted(), extract.outcome
 
 
 def _marked_unfinished(answer: Answer, context: RunContext) -> Answer:
