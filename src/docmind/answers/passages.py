@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from docmind.answers.sentences import BULLET, SHORT_LINE, is_row, sentences
+from docmind.answers.sentences import BULLET, SHORT_LINE, dangles, is_row, sentences
 from docmind.blocks import PageBlock, PageKind
 from docmind.embedding import STOP_WORDS
 
@@ -501,6 +501,8 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return False
     if is_open and not is_apart and second[0] in _GOES_ON:
         return True
+    if is_open and not is_apart and block[0] == "prose" and _TERMINATED.search(second) and dangles(first):
+        return True  # "…for the house in" and "Overton on 5 March 2025.", which looks like a row
     if is_open and _is_note(first, second):
         return False
     if first.endswith(";") and second[0].islower() and (block[0], kind) == ("prose", "prose") and not is_apart:
