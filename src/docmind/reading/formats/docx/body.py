@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from docmind.blocks import Block, Losses, Table, shown_in
-from docmind.reading.formats.docx.captions import with_captions
+from docmind.reading.formats.captions import with_captions
+from docmind.reading.formats.cells import CellRead
 from docmind.reading.formats.docx.comments import Comments
 from docmind.reading.formats.docx.inline import BREAK, PAGE_NUMBER, Note, Read, Reader
 from docmind.reading.formats.docx.numbering import Numbering
 from docmind.reading.formats.docx.package import BrokenError, Element, Package, Part, R, W, is_on, value
 from docmind.reading.formats.docx.styles import Look, Styles, level_of
-from docmind.reading.formats.docx.tables import CellRead, members, read_table
+from docmind.reading.formats.docx.tables import members, read_table
 from docmind.reading.formats.typeset import LINE, printable, shown
 
 _HEADING_MAX = 250  # characters: a longer one is a clause that only has the style of a heading

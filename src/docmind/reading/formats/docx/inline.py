@@ -16,7 +16,6 @@ from docmind.blocks import Block, Losses, Table
 from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.docx.charts import chart_of
 from docmind.reading.formats.docx.equations import Said, equation
-from docmind.reading.formats.docx.numbering import numeral
 from docmind.reading.formats.docx.package import (
     DGM,
     MC,
@@ -37,8 +36,9 @@ from docmind.reading.formats.docx.package import (
     value,
 )  # fmt: skip
 from docmind.reading.formats.docx.styles import Styles, is_struck_out, script_of
-from docmind.reading.formats.docx.symbols import symbol_text
+from docmind.reading.formats.numerals import numeral
 from docmind.reading.formats.ooxml import Link
+from docmind.reading.formats.symbols import symbol_text
 from docmind.reading.formats.typeset import LINE
 
 BREAK = "\x0c"
