@@ -29,6 +29,7 @@ FO, SVG = (_URN % f"{name}-compatible" for name in ("xsl-fo", "svg"))
 DC, XLINK = "{http://purl.org/dc/elements/1.1/}", "{http://www.w3.org/1999/xlink}"
 XML = "{http://www.w3.org/XML/1998/namespace}"
 MATH = "{http://www.w3.org/1998/Math/MathML}"
+FIELD = "{urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0}"
 LOEXT = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}"
 
 _BINARY = re.compile(rb"(<(?:\w+:)?binary-data\b[^>]*>)[^<]+")

@@ -7,8 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from docmind.blocks import Block, Table, shown_in
-from docmind.blocks.given import TextKind
+from docmind.blocks import Block, BlockKind, Table, shown_in
 from docmind.reading.formats.cells import CellRead
 from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.typeset import LINE, printable, shown
@@ -24,6 +23,9 @@ STRUCK = "\x10"
 """What stands before and behind a run that is struck out: runs side by side are one."""
 _STRUCK_RUN = re.compile(f"{STRUCK}(\\s*)([^{STRUCK}]*?)(\\s*){STRUCK}")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
+_NAME_WORDS = 4  # most words in the name of a file
+_MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
 _BESIDE_MAX = 100  # characters beside an equation of its own line
 _NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
@@ -92,7 +94,7 @@ class Runs:
         """Return the equations of a paragraph that shows nothing else but a number; none where there is text."""
         found = [run for run in self.runs if run.is_equation]
         words = "".join(run.text for run in self.runs if not run.is_equation) if found else ""
-        return found if found and len(words) <= _BESIDE_MAX and _NUMBERED.fullmatch(words) else []
+        return found if is_beside_equation(words) else []
 
     def equation_blocks(self) -> list[Block]:
         """Return the blocks of a paragraph that is `equations`; none where there is text."""
@@ -121,6 +123,11 @@ class Runs:
             yield Run("".join(texts), last.script, last.is_struck)
 
 
+def is_beside_equation(words: str) -> bool:
+    """Return whether the words of a paragraph beside its equations are none but a number, such as "(2)"."""
+    return len(words) <= _BESIDE_MAX and bool(_NUMBERED.fullmatch(words))
+
+
 def struck_out(text: str) -> str:
     """Return text in which what stands between marks of struck-out runs stands between tildes."""
     if STRUCK not in text:
@@ -139,7 +146,7 @@ def is_code(style: str) -> bool:
     return style in _CODE
 
 
-def written(text: str, kind: TextKind, *, level: int = 0, marker: str = "", rank: int = 0) -> Iterator[Block]:
+def written(text: str, kind: BlockKind, *, level: int = 0, marker: str = "", rank: int = 0) -> Iterator[Block]:
     """Yield the text of a paragraph as blocks, with the page breaks in it.
 
     It is a heading where it has a `level`, else an item where it has a `marker`, else of the `kind`.
@@ -204,3 +211,17 @@ def clean(text: str) -> str:
     # The mark of a page number is a control character, which stays until its line is known.
     shown_text = PAGE_NUMBER.join(map(printable, text.split(PAGE_NUMBER))) if PAGE_NUMBER in text else printable(text)
     return shown_text if shown_text.isascii() else unicodedata.normalize("NFC", shown_text)
+
+
+def alternative_text(said: Iterable[str | None]) -> str:
+    """Return what a picture shows in words, where somebody wrote it; a name that a program made is none."""
+    for raw in said:
+        text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
+        if len(text) > 1 and not _is_file_name(text):
+            return text
+    return ""
+
+
+def _is_file_name(text: str) -> bool:
+    name = text.replace("\\", "/").rpartition("/")[2].lower()
+    return name.endswith(_PICTURES) and len(name.split()) <= _NAME_WORDS

@@ -38,7 +38,16 @@ from docmind.reading.formats.docx.package import (
 from docmind.reading.formats.docx.styles import Styles, is_struck_out, script_of
 from docmind.reading.formats.numerals import numeral
 from docmind.reading.formats.ooxml import Link
-from docmind.reading.formats.prose import ANCHOR_MAX, BREAK, PAGE_NUMBER, STRUCK, last_sentence, struck_out
+from docmind.reading.formats.prose import (
+    ANCHOR_MAX,
+    BREAK,
+    PAGE_NUMBER,
+    STRUCK,
+    alternative_text,
+    is_beside_equation,
+    last_sentence,
+    struck_out,
+)
 from docmind.reading.formats.symbols import symbol_text
 from docmind.reading.formats.typeset import LINE
 
@@ -50,11 +59,6 @@ _THROUGH = frozenset(
 )
 _UNDERSTOOD = re.compile(r"wordprocessing(Shape|Group|Canvas|Drawing|ml)|/word/|drawingml|/drawing/20(07|10|14)/")
 _OPEN_MAX = 500  # comments open at one time
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
-_NAME_WORDS = 4  # most words in the name of a file
-_MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
-_BESIDE_MAX = 100  # characters beside an equation of its own line
-_NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
 _SCRIPT_MAX = 100  # characters of raised or lowered text over several runs
 _PAGE_FIELD = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
@@ -102,7 +106,7 @@ class Read:
         """Return the equations of a paragraph that shows nothing else but a number; none where there is text."""
         found = [part for part in self.parts if isinstance(part, Said)]
         words = "".join(part for part in self.parts if isinstance(part, str)) if found else ""
-        return found if found and len(words) <= _BESIDE_MAX and _NUMBERED.fullmatch(words) else []
+        return found if is_beside_equation(words) else []
 
     @property
     def is_bold(self) -> bool:
@@ -524,16 +528,7 @@ def _alt_of(element: Element) -> str:
     said = element.find(f".//{WP}docPr")
     words = [said.get("descr"), said.get("title")] if said is not None else []
     words += [shape.get("alt") for shape in _shown_of(element, f"{V}shape")]
-    for raw in words:
-        text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
-        if len(text) > 1 and not _is_file_name(text):
-            return text
-    return ""
-
-
-def _is_file_name(text: str) -> bool:
-    name = text.replace("\\", "/").rpartition("/")[2].lower()
-    return name.endswith(_PICTURES) and len(name.split()) <= _NAME_WORDS
+    return alternative_text(words)
 
 
 def _is_decoration(element: Element) -> bool:
