@@ -26,6 +26,11 @@ _SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
 _NAME_WORDS = 4  # most words in the name of a file
 _MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
+_HEADING = re.compile(
+    r"(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|"
+    r"заголовок|标题|見出し|제목) ?([1-9])"
+)
+_NAMED = {"title": 1, "subtitle": 3}
 _BESIDE_MAX = 100  # characters beside an equation of its own line
 _NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
@@ -139,6 +144,12 @@ def struck_out(text: str) -> str:
 def last_sentence(text: str) -> str:
     """Return the sentence at whose end the mark of a note stands."""
     return _SENTENCE.split(text.rpartition(BREAK)[2].strip())[-1][-ANCHOR_MAX:]
+
+
+def level_of_name(name: str) -> int:
+    """Return the level of the headings of a style, by its name in any language; 0 where it is none of headings."""
+    found = _HEADING.fullmatch(name.lower())
+    return int(found.group(1)) if found else _NAMED.get(name.lower(), 0)
 
 
 def is_code(style: str) -> bool:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from docmind.reading.formats.odf import FO, OFFICE, STYLE, SVG, TEXT, Element, count_of
+from docmind.reading.formats.prose import level_of_name
 
 _DEEPEST = 50  # styles based on each other
 _ENCODED = re.compile(r"_([0-9a-f]{2,4})_")
-_NAMED = {"title": 1, "subtitle": 3}
 _CAPTIONS = frozenset(("caption", "illustration", "figure", "drawing"))
 _LIFT = re.compile(r"(super|sub|[-+]?\d+(?:\.\d+)?%)")
 
@@ -105,10 +105,10 @@ class Styles:
         properties = f"{STYLE}{'table' if family == 'table' else 'paragraph'}-properties"
         breaks = [_breaks(style.find(properties)) for style in chain]
         outlines = (count_of(style.get(f"{STYLE}default-outline-level"), 10, 0) for style in chain)
-        named = (_NAMED[each] for each in names if each in _NAMED)
+        named = (level_of_name(each) for each in names)
         return Look(
             names=tuple(names),
-            level=next((level for level in outlines if level), 0) or next(named, 0),
+            level=next((level for level in outlines if level), 0) or next(filter(None, named), 0),
             list_style=next((each for each in lists if each is not None), None),
             master=next((each for each in masters if each is not None), ""),
             breaks_before=next((before for before, _after in breaks if before is not None), False),
