@@ -102,6 +102,8 @@ class _Grid:
         placed: list[Placed] = []
         left = row.left
         for at, read in enumerate(cells):
+            if at >= len(row.edges) > 0 and not read.blocks:
+                break  # an end of a cell that is none of this row
             edge = row.edges[at] if at < len(row.edges) else left + _WIDE
             flags = row.flags[at] if at < len(row.flags) else frozenset[str]()
             edge = max(edge, left + 1)
@@ -323,7 +325,7 @@ class Flow(Destination):
         said = para.label
         if said is None:
             return clean(counted or "")
-        shown = clean(" ".join(said.split()))
+        shown = clean(" ".join(said.split())) or counted or ""  # a sign of a font that is not said has no text
         if counted == "•" and shown:
             return bullet(shown, "") if not any(map(str.isalnum, shown)) else "•"
         return shown if any(map(str.isalnum, shown)) else bullet(shown, "")
