@@ -31,6 +31,7 @@ company category keywords subject hlinkbase nextfile revtim printim buptim blipu
 _HEADERS = ("headerf", "header", "headerl", "headerr")
 _FOOTERS = ("footerf", "footer", "footerl", "footerr")
 _OF_NOTES = re.compile(r"(a)?ftn(start|n[a-z]+)")
+_MARK_MAX = 5  # characters of the mark of a note
 _DESCRIBED = frozenset(("wzDescription", "gtextUNICODE"))  # the properties of a shape that are read
 _THROUGH = "shpinst shppict ud sp picprop"
 _FORMATS = {"ar": "decimal", "alc": "lowerLetter", "auc": "upperLetter", "rlc": "lowerRoman", "ruc": "upperRoman",
@@ -297,8 +298,8 @@ class _Document:
                 mark = f"[{numeral(number, self._main.formats[kind])}]"
                 flow.para.runs.runs.insert(at, Run(mark))
             else:
-                last = flow.para.runs.end(5).split()[-1:]
-                mark = last[0] if last and text.startswith(last[0]) else ""
+                mark = (text.split() or [""])[0]  # a mark of one's own, which stands before the note too
+                mark = mark if len(mark) <= _MARK_MAX and flow.para.runs.end(_MARK_MAX).endswith(mark) else ""
                 text = text.removeprefix(mark).lstrip()
             said = [Block(kind="footnote", text=text, marker=clean(mark), anchor=anchor)] if text else []
             to = self._endnotes if part.is_endnote else flow.para.after
