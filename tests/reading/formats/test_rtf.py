@@ -145,7 +145,7 @@ def test_notes_and_comments_stand_behind_their_paragraph() -> None:
         ("paragraph", "", "Said.[1] It ends[i].", "", ""), ("footnote", "[1]", "A foot.", "Said.", ""),
         ("paragraph", "", "On these words.", "", ""), ("comment", "", "Sure?", "these words", "Bo"),
         ("paragraph", "", "Star*", "", ""), ("footnote", "*", "By hand.", "Star*", ""),
-        ("footnote", "[i]", "End.", "It ends", ""),
+        ("footnote", "[i]", "End.", "Said.[1] It ends", ""),
     ]  # fmt: skip
 
 
