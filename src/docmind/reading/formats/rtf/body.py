@@ -234,7 +234,7 @@ class _Document:
             "title": self._title, "author": self._by, "creatim": self._created,
             "nesttableprops": self._nested, "footnote": self._note, "field": _field,
             "fldinst": _instruction, "fldrslt": _result, "formfield": _form, "ffl": _entry, "ffdeftext": _form_text,
-            "pict": _picture, "shp": _shape, "do": _shape, "sn": _name, "sv": _property,
+            "pict": _picture, "NeXTGraphic": _attached, "shp": _shape, "do": _shape, "sn": _name, "sv": _property,
             "object": _object, "objclass": _object_class, "result": _object_result,
             "atrfstart": _comment_begins, "atrfend": _comment_ends, "atnref": _comment_about,
             "atnauthor": self._comment_by, "annotation": self._comment,
@@ -370,6 +370,14 @@ def _picture(state: State, _number: int | None) -> Destination:
     if flow is None or state.is_hidden or state.is_deleted or isinstance(state.to, _Shown):
         return NOTHING
     return _Drawing(flow, is_picture=True)
+
+
+def _attached(state: State, _number: int | None) -> Destination:
+    """Count a picture of TextEdit, which lies beside the file; the sign behind its group stands for it."""
+    if (flow := flow_of(state)) is not None:
+        flow.lose("linked_picture")
+        flow.has_attached = True
+    return NOTHING
 
 
 def _shape(state: State, _number: int | None) -> Destination:

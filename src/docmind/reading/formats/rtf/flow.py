@@ -26,6 +26,7 @@ from docmind.reading.formats.typeset import LINE
 from docmind.records.documents import LossKind
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
+_ATTACHED = "¬\ufffc"
 _DEEPEST = 20  # tables within each other
 _MOST_CELLS = 100_000  # of a table; further rows are not read
 _EDGE = 60  # twips between edges that are one: about a millimetre
@@ -166,6 +167,8 @@ class Flow(Destination):
         self.para = Paragraph()
         self.has_mark = False
         """Whether the number of a note was shown since the last note."""
+        self.has_attached = False
+        """Whether the next character stands for a picture that lies beside the file."""
         self._grids: list[_Grid] = []
         self._row, self._nested_row = _Row(), _Row()
         self._open: dict[str, str] = {}
@@ -180,6 +183,8 @@ class Flow(Destination):
 
     def text(self, text: str, state: State) -> None:
         """Take text of the file."""
+        if self.has_attached and text:
+            self.has_attached, text = False, text[text[0] in _ATTACHED :]
         self.say(_CONTROLS.sub("", text), state)
 
     def say(self, text: str, state: State) -> None:
