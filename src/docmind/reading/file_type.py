@@ -48,6 +48,7 @@ _PROMISES = {
     "pdf": N_("a PDF"),
     "docx": N_("a Word document"),
     "xlsx": N_("an Excel workbook"),
+    **dict.fromkeys(("pptx", "ppsx", "potx", "pptm"), N_("a PowerPoint presentation")),
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
@@ -254,12 +255,10 @@ def _in_zip(upload: Upload) -> str:
                 hint=_("Save it as .xlsx and add that."),
             )
         return "xlsx"
+    if any(name.startswith("ppt/") for name in names):
+        return "pptx"
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
         return "epub"
-    if any(name.startswith("ppt/") for name in names):
-        raise UnsupportedFileError(
-            _("{name} is a PowerPoint presentation, which DocMind does not read.").format(name=upload.name)
-        )
     if mime.startswith(b"application/vnd.oasis"):
         raise UnsupportedFileError(
             _("{name} is an OpenDocument file, which DocMind does not read.").format(name=upload.name)
@@ -292,7 +291,7 @@ def _unlock(upload: Upload) -> bytes:
     if not is_locked:
         raise UnsupportedFileError(
             _("{name} is an office file of the kind used before 2007.").format(name=name),
-            hint=_("Save it as .docx, .xlsx or PDF and add that."),
+            hint=_("Save it as .docx, .xlsx, .pptx or PDF and add that."),
         )
     if not upload.password:
         raise PasswordNeededError(_("A password is needed to open {name}.").format(name=name))
