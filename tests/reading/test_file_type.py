@@ -96,8 +96,8 @@ def test_other_archives_are_named() -> None:
             packed.writestr(name, "x")
         return out.getvalue()
 
-    with pytest.raises(errors.UnsupportedFileError, match="PowerPoint"):
-        identify(Upload("a.pptx", archive("ppt/presentation.xml")))
+    with pytest.raises(errors.CorruptFileError, match="not a PowerPoint presentation inside"):
+        identify(Upload("a.pptx", archive("readme.txt")))
     with pytest.raises(errors.UnsupportedFileError, match="an archive"):
         identify(Upload("a.zip", archive("readme.txt")))
     with pytest.raises(errors.CorruptFileError, match="not a Word document inside"):

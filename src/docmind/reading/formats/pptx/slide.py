@@ -50,29 +50,28 @@ class Slide:
         for shape in titles:
             if not self.title:
                 self.title = " ".join(" ".join(each.text for each in self._paragraphs(shape)).split())
+        self._begun: Element | None = None  # the shape whose first paragraph was taken for the title
         if not self.title:
-            titles = self._guessed(top)
+            self._guess(top)
         rest = [shape for shape in top if shape not in titles]
         self.body = list(self._group(rest, 0))
         if len(self.title) > _TITLE_MAX:
             self.body.insert(0, Block(kind="paragraph", text=self.title))
             self.title = ""
 
-    def _guessed(self, shapes: Sequence[Element]) -> list[Element]:
-        """Take the highest text for the title where it is short, of one paragraph and larger than all others."""
+    def _guess(self, shapes: Sequence[Element]) -> None:
+        """Take the first paragraph of the highest text for the title where it is short and larger than all others."""
         read = [(shape, self._paragraphs(shape)) for shape in shapes if shape.tag == f"{P}sp"]
         texts = [(shape, said, box_of(shape, self._backdrop.placeholder(shape))) for shape, said in read if said]
         placed = [(box[1], shape, said) for shape, said, box in texts if box is not None]
-        if len(placed) < 2:
-            return []
-        _top, shape, said = min(placed, key=lambda one: one[0])
-        others = [each.size for _y, other, lines in placed if other is not shape for each in lines]
+        if not placed:
+            return
+        _top, highest, said = min(placed, key=lambda one: one[0])
+        others = [each.size for _shape, lines, _box in texts for each in lines if each is not said[0]]
         text = " ".join(said[0].text.split())
-        is_short = len(said) == 1 and len(text) <= _GUESSED_MAX and not said[0].marker
-        if not is_short or said[0].size < _LARGER * max(others) or not any(map(str.isalpha, text)):
-            return []
-        self.title = text
-        return [shape]
+        is_short = len(text) <= _GUESSED_MAX and not said[0].marker and any(map(str.isalpha, text))
+        if is_short and others and said[0].size >= _LARGER * max(others):
+            self.title, self._begun = text, highest
 
     def _paragraphs(self, shape: Element) -> list[Paragraph]:
         place = self._backdrop.placeholder(shape)
@@ -110,6 +109,9 @@ class Slide:
         if place.type == "sldNum":
             return
         paragraphs = self._paragraphs(shape)
+        if shape is self._begun and len(paragraphs) == 1:
+            return
+        paragraphs = paragraphs[shape is self._begun :]
         if place.type in ("dt", "ftr", "hdr"):
             text = LINE.join(each.text for each in paragraphs)
             self.footers += [Block(kind="footer", text=text)] if text else []
@@ -153,7 +155,9 @@ class Slide:
     def _frame(self, frame: Element) -> Iterator[Block | Table]:
         data = frame.find(f"{A}graphic/{A}graphicData")
         content = _first_shown(data) if data is not None else None
-        name = ANY.sub("", str(content.tag)) if content is not None else ""
+        if content is None:
+            return
+        name = ANY.sub("", str(content.tag))
         if name == "tbl":
             yield from self._table(content)
             return

@@ -24,6 +24,7 @@ _KINDS = {
     "arabicDb": "decimalFullWidth", "circleNum": "decimalEnclosedCircle",
 }  # fmt: skip
 _AROUND = {"Plain": ("", ""), "Period": ("", "."), "ParenR": ("", ")"), "ParenBoth": ("(", ")")}
+_SIZE = 1_800  # of text that has no size of its own, in hundredths of a point
 _BULLETS = ("buNone", "buChar", "buAutoNum", "buBlip")
 _BESIDE = re.compile(r"[\s.,;:]*(\([\w.\-]{1,8}\))?[\s.,;:]*")  # what may stand beside an equation of its own line
 
@@ -39,7 +40,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Paragraph:
-    """A paragraph as it is shown. `level` is that of its indent, from 0, `size` its largest type in points, or 0."""
+    """A paragraph as it is shown. `level` is that of its indent, from 0, `size` its largest type in points."""
 
     text: str
     level: int = 0
@@ -65,14 +66,14 @@ def paragraphs_of(body: Element | None, styles: Styles) -> list[Paragraph]:
     for element in body.iterfind(f"{A}p") if body is not None else ():
         properties = element.find(f"{A}pPr")
         level = min(max(number(properties.get("lvl")) if properties is not None else 0, 0), 8)
-        inherited = [each for each in (properties, *styles.of_level(level)) if each is not None]
-        read = _Runs(inherited)
+        above = list(styles.of_level(level))
+        read = _Runs(above)
         read.children(element)
         pieces = _merged(read.pieces)
         text = _shown(pieces)
         if not text:
             continue
-        paragraph = Paragraph(text, level, numbers.marker(level, inherited), read.is_bold, read.size)
+        paragraph = Paragraph(text, level, numbers.marker(level, [properties, *above]), read.is_bold, read.size)
         equations = [piece.said for piece in pieces if isinstance(piece.said, Said)]
         words = "".join(piece.said for piece in pieces if isinstance(piece.said, str))
         if equations and _BESIDE.fullmatch(words):
@@ -90,9 +91,9 @@ def plain_text(elements: Iterable[Element]) -> str:
 class _Runs:
     """The runs of one paragraph."""
 
-    def __init__(self, inherited: list[Element]) -> None:
+    def __init__(self, levels: Iterable[Element]) -> None:
         self.pieces = list[Piece]()
-        self._defaults = [said for each in inherited if (said := each.find(f"{A}defRPr")) is not None]
+        self._defaults = [said for each in levels if (said := each.find(f"{A}defRPr")) is not None]
         self._bold = self._plain = 0
         self.size = 0.0
 
@@ -124,7 +125,7 @@ class _Runs:
         script = "superscript" if raised > 0 else "subscript" if raised < 0 else ""
         self.pieces.append(Piece(text, script, _first(said, "strike") in ("sngStrike", "dblStrike")))
         if text.strip():
-            self.size = max(self.size, number(_first(said, "sz")) / 100)
+            self.size = max(self.size, number(_first(said, "sz"), _SIZE) / 100)
             is_bold = _first(said, "b") in ("1", "true")
             self._bold += is_bold
             self._plain += not is_bold
@@ -189,7 +190,7 @@ class _Numbers:
     def __init__(self) -> None:
         self._counts: dict[int, tuple[str, int, int]] = {}  # by level: kind, first number and current one
 
-    def marker(self, level: int, inherited: Iterable[Element]) -> str:
+    def marker(self, level: int, inherited: Iterable[Element | None]) -> str:
         """Count a paragraph, and return the bullet or number that it shows; "" for none."""
         said, font = _bullet(inherited)
         kept = level if said is None or said.tag != f"{A}buAutoNum" else level + 1
@@ -207,11 +208,13 @@ class _Numbers:
         return _number(kind, count)
 
 
-def _bullet(inherited: Iterable[Element]) -> tuple[Element | None, str]:
+def _bullet(inherited: Iterable[Element | None]) -> tuple[Element | None, str]:
     """Return the nearest element that says which bullet there is, and the font of bullets."""
     said: Element | None = None
     font = ""
     for each in inherited:
+        if each is None:
+            continue
         said = _either(each) if said is None else said
         face = each.find(f"{A}buFont")
         font = font or (face.get("typeface") or "" if face is not None else "")
