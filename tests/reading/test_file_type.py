@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 import papers
+from decks import deck, title
 from docmind import errors
 from docmind.reading.file_type import identify
 from docmind.records.documents import Upload
@@ -37,6 +38,7 @@ def test_documents_whatever_their_name() -> None:
         (papers.word_file(), "docx"),
         (papers.workbook([["x"]]), "xlsx"),
         (papers.book(["<p>x</p>"]), "epub"),
+        (deck([title("x")]), "pptx"),
     ):
         assert [kind_of(f"x.{suffix}", data) for suffix in ("pdf", "docx", "bin")] == [kind] * 3
 

@@ -122,7 +122,7 @@ def picture(described: str = "", inner: str = "", blip: str = 'r:embed="rIdNone"
 
 
 def deck(
-    slides: Sequence[SlideOf | str], *, main: str = "", layout: str = "", master: str = "", styles: str = MASTER,
+    slides: Sequence[SlideOf | str], *, main: str = "", layout: str = "", layout_type: str = "", master: str = "", styles: str = MASTER,
     order: Sequence[int] | None = None, authors: Mapping[str, str] | None = None, core: str = "",
 ) -> bytes:  # fmt: skip
     """Return a presentation of slides that have one layout and one master, of the shapes given for these.
@@ -146,7 +146,9 @@ def deck(
             if ":" not in target:
                 parts[f"ppt/more/{target}"] = xml
         links[name] = _relations(related)
-    parts["ppt/slideLayouts/slideLayout1.xml"] = _xml("sldLayout", layout)
+    parts["ppt/slideLayouts/slideLayout1.xml"] = _xml(
+        "sldLayout", layout, layout_type and f"type={quoteattr(layout_type)}"
+    )
     links["ppt/slideLayouts/slideLayout1.xml"] = _relations(
         [("slideMaster", "../slideMasters/slideMaster1.xml", "rId1")]
     )

@@ -25,7 +25,8 @@ from decks import (
 )  # fmt: skip
 from docmind.blocks import PageBlock, unpack
 from docmind.documents import Words
-from docmind.errors import CorruptFileError, EmptyFileError, ReadingError
+from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, ReadingError
+from docmind.reading.file_type import identify
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.typeset import HEIGHT, LaidOut, draw_sheet
 from docmind.records.documents import Loss, Upload
@@ -251,6 +252,17 @@ def test_a_deep_group_is_told() -> None:
     assert Loss("part", 1, "slide 1") in losses_of(inner)
 
 
+def test_the_names_of_two_lists_that_are_compared_are_headings() -> None:
+    plain = level(0, "<a:buNone/>")
+    names = [shape(para(text, plain), "body", index=at) for text, at in (("Pros", 1), ("Cons", 3))]
+    lists = [shape(para(text), "", index=at) for text, at in (("Central", 2), ("Loud", 4))]
+    slide = title("The house") + names[0] + lists[0] + names[1] + lists[1]
+    found = blocks_of(deck([slide], layout_type="twoTxTwoObj"))
+    assert [(each.path, text) for each, text in found if each.kind == "item"] == [
+        (("The house", "Pros"), "• Central"), (("The house", "Cons"), "• Loud"),
+    ]  # fmt: skip
+
+
 # Tables, charts, diagrams
 
 
@@ -283,7 +295,8 @@ CHART = xml_of(
     '<c:pt idx="0"><c:v>North</c:v></c:pt></c:strCache></c:strRef></c:tx><c:cat><c:strRef><c:strCache>'
     '<c:pt idx="0"><c:v>Q1</c:v></c:pt><c:pt idx="1"><c:v>Q2</c:v></c:pt></c:strCache></c:strRef></c:cat>'
     '<c:val><c:numRef><c:numCache><c:formatCode>0%</c:formatCode><c:pt idx="0"><c:v>0.125</c:v></c:pt>'
-    '<c:pt idx="1"><c:v>0.5</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser></c:barChart></c:plotArea></c:chart>',
+    '<c:pt idx="1"><c:v>0.5</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser></c:barChart><c:catAx><c:title><a:t>Quarter</a:t></c:title></c:catAx>"
+    "<c:valAx><c:title><a:t>share</a:t></c:title></c:valAx></c:plotArea></c:chart>',
 )
 
 
@@ -291,7 +304,7 @@ def test_a_chart_is_a_table_of_its_values_as_their_format_shows_them() -> None:
     slide = SlideOf(title("Sales") + frame(f"<c:chart {R_ID}/>"), parts=[("chart", "chart.xml", CHART)])
     found = blocks_of(deck([slide]))
     assert [(each.kind, text) for each, text in found[1:]] == [
-        ("caption", "Turnover"), ("header_row", "| North"), ("row", "Q1 | 13%"), ("row", "Q2 | 50%"),
+        ("caption", "Turnover (share)"), ("header_row", "Quarter | North"), ("row", "Q1 | 13%"), ("row", "Q2 | 50%"),
     ]  # fmt: skip
     assert found[3][0].raws == ((1, 0.125),)
 
@@ -479,6 +492,18 @@ def test_mutants_are_read_or_refused() -> None:
     for end in range(0, len(cut), 97):
         with pytest.raises(ReadingError):
             opened(cut[:end])
+
+
+def test_a_locked_presentation_opens_with_its_password() -> None:
+    from msoffcrypto.format.ooxml import OOXMLFile
+
+    locked = io.BytesIO()
+    OOXMLFile(io.BytesIO(deck([title("Secret goals")]))).encrypt("hush", locked)
+    with pytest.raises(PasswordNeededError):
+        identify(Upload("a.pptx", locked.getvalue()))
+    kind, unlocked = identify(Upload("a.pptx", locked.getvalue(), "hush"))
+    assert kind == "pptx"
+    assert texts_of(unlocked.data) == ["Secret goals"]
 
 
 def test_entities_are_not_expanded() -> None:

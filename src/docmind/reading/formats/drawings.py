@@ -94,7 +94,11 @@ def chart_of(root: Element) -> Table | None:
     if not places or len(places) * len(columns) > 100_000:
         return None
     rows = [[labels.get(at, ""), *(column.get(at, Cell("", type="empty")) for column in columns)] for at in places]
-    return Table(rows=[["", *names], *rows], header_rows=1, header_columns=1, caption=_title(root))
+    along, up = _axis(root, "catAx", "dateAx"), _axis(root, "valAx")
+    caption = _title(root)
+    if up and up.casefold() not in caption.casefold():
+        caption = f"{caption} ({up})" if caption else up
+    return Table(rows=[[along, *names], *rows], header_rows=1, header_columns=1, caption=caption)
 
 
 def extended_chart_of(root: Element) -> Table | None:
@@ -116,9 +120,19 @@ def extended_chart_of(root: Element) -> Table | None:
     return Table(rows=[heads, *rows] if any(heads) else rows, header_rows=int(any(heads)), caption=_title(root))
 
 
+def _axis(root: Element, *kinds: str) -> str:
+    """Return the title of the first axis of these kinds that has one: the unit of the values, or what is along it."""
+    axes = (axis for axis in root.iter() if _local(axis) in kinds)
+    return next(filter(None, map(_title_in, axes)), "")
+
+
 def _title(root: Element) -> str:
     chart = next(_named(root, "chart"), None)
-    title = next((child for child in chart if _local(child) == "title"), None) if chart is not None else None
+    return _title_in(chart) if chart is not None else ""
+
+
+def _title_in(element: Element) -> str:
+    title = next((child for child in element if _local(child) == "title"), None)
     return " ".join("".join(run.text or "" for run in title.iter(f"{A}t")).split()) if title is not None else ""
 
 

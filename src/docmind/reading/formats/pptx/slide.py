@@ -116,6 +116,11 @@ class Slide:
             text = LINE.join(each.text for each in paragraphs)
             self.footers += [Block(kind="footer", text=text)] if text else []
             return
+        if place.type == "body" and self._backdrop.compares and len(paragraphs) == 1 and not paragraphs[0].marker:
+            text = " ".join(paragraphs[0].text.split())
+            is_name = len(text) <= _GUESSED_MAX
+            yield Block(kind="heading" if is_name else "paragraph", text=text, level=2 if is_name else 0)
+            return
         yield from blocks_of_text(paragraphs)
         if paragraphs:
             return

@@ -54,6 +54,11 @@ class Backdrop:
         self._layout_shapes = _placeholders(self.layout)
         self._master_shapes = _placeholders(self.master)
 
+    @property
+    def compares(self) -> bool:
+        """Whether the slide compares two lists, each below a name."""
+        return self.layout is not None and self.layout.root.get("type") == "twoTxTwoObj"
+
     def placeholder(self, shape: Element) -> Placeholder:
         """Return what a shape is a placeholder for: its own type, else that of the layout."""
         said = placeholder_of(shape)
