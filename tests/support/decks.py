@@ -122,8 +122,8 @@ def picture(described: str = "", inner: str = "", blip: str = 'r:embed="rIdNone"
 
 
 def deck(
-    slides: Sequence[SlideOf | str], *, main: str = "", layout: str = "", layout_type: str = "", master: str = "", styles: str = MASTER,
-    order: Sequence[int] | None = None, authors: Mapping[str, str] | None = None, core: str = "",
+    slides: Sequence[SlideOf | str], *, main: str = "", layout: str = "", layout_type: str = "", master: str = "",
+    styles: str = MASTER, order: Sequence[int] | None = None, authors: Mapping[str, str] | None = None, core: str = "",
 ) -> bytes:  # fmt: skip
     """Return a presentation of slides that have one layout and one master, of the shapes given for these.
 

@@ -295,8 +295,9 @@ CHART = xml_of(
     '<c:pt idx="0"><c:v>North</c:v></c:pt></c:strCache></c:strRef></c:tx><c:cat><c:strRef><c:strCache>'
     '<c:pt idx="0"><c:v>Q1</c:v></c:pt><c:pt idx="1"><c:v>Q2</c:v></c:pt></c:strCache></c:strRef></c:cat>'
     '<c:val><c:numRef><c:numCache><c:formatCode>0%</c:formatCode><c:pt idx="0"><c:v>0.125</c:v></c:pt>'
-    '<c:pt idx="1"><c:v>0.5</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser></c:barChart><c:catAx><c:title><a:t>Quarter</a:t></c:title></c:catAx>"
-    "<c:valAx><c:title><a:t>share</a:t></c:title></c:valAx></c:plotArea></c:chart>',
+    '<c:pt idx="1"><c:v>0.5</c:v></c:pt></c:numCache></c:numRef></c:val></c:ser></c:barChart>'
+    "<c:catAx><c:title><a:t>Quarter</a:t></c:title></c:catAx>"
+    "<c:valAx><c:title><a:t>share</a:t></c:title></c:valAx></c:plotArea></c:chart>",
 )
 
 
