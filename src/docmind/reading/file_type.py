@@ -302,7 +302,7 @@ def _unlock(upload: Upload) -> bytes:
         locked.decrypt(target)
     except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError) as error:
         raise PasswordNeededError(_("That password does not open {name}.").format(name=name)) from error
-    except msoffcrypto.exceptions.FileFormatError as error:
+    except (msoffcrypto.exceptions.FileFormatError, ValueError) as error:  # one for data that was cut off
         raise CorruptFileError(_("{name} is a locked office file that is broken.").format(name=name)) from error
     return target.getvalue()
 
