@@ -79,6 +79,15 @@ def test_a_long_slide_is_one_page_and_the_next_keeps_its_number() -> None:
     assert draw_sheet(first.image).size == (first.width, first.height)
 
 
+def test_a_page_stays_within_what_a_picture_can_be() -> None:
+    data = deck([body(*(f"Item {at}" for at in range(200)))])
+    read = reader("pptx")(Upload("a.pptx", data), "pptx", Rules(image_side_px=6_000))
+    pages = [read.page(number) for number in range(1, read.pages + 1)]
+    assert len(pages) > 1
+    assert max(page.height for page in pages) <= 16_383
+    assert draw_sheet(pages[0].image).height == pages[0].height
+
+
 def test_a_title_holds_for_its_slide_alone() -> None:
     data = deck([title("Hiring") + body("Budget: 120,000"), shape(para("Nothing above"))])
     assert [each.path for each, text in blocks_of(data) if "Budget" in text] == [("Hiring",)]

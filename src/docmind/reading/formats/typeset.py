@@ -117,26 +117,26 @@ def face_of(block: Block) -> Face:
 
 
 def flow(
-    blocks: Blocks, name: str, max_pages: int, losses: Losses | None = None, *, is_paged: bool = False
+    blocks: Blocks, name: str, max_pages: int, losses: Losses | None = None, *, tallest: int | None = None
 ) -> list[Sheet]:
     """Return all sheets of a text; cells that are cut off are counted in `losses`.
 
-    With `is_paged` the text has pages of its own, divided by page breaks: each is a sheet, also an empty one, up to
-    `TALLEST`, and no heading reaches over its end.
+    With `tallest` the text has pages of its own, divided by page breaks: each is a sheet, also an empty one, up to
+    that height, and no heading reaches over its end.
 
     Raises `TooLargeError` above `max_pages`, and then returns no sheets.
     """
-    flow = _Flow(name, max_pages, Losses() if losses is None else losses, is_paged=is_paged)
+    flow = _Flow(name, max_pages, Losses() if losses is None else losses, tallest)
     for block in blocks:
         flow.add(block)
     return flow.finish()
 
 
 class _Flow:
-    def __init__(self, name: str, max_pages: int, losses: Losses, *, is_paged: bool) -> None:
+    def __init__(self, name: str, max_pages: int, losses: Losses, tallest: int | None) -> None:
         self._name = name
-        self._is_paged = is_paged
-        self._bottom = (TALLEST if is_paged else HEIGHT) - MARGIN
+        self._is_paged = tallest is not None
+        self._bottom = (tallest or HEIGHT) - MARGIN
         self._losses = losses
         self._max_pages = max_pages
         self._sheets: list[Sheet] = []
@@ -531,9 +531,13 @@ class LaidOut:
         self, blocks: Blocks, facts: Facts, name: str, rules: Rules, losses: Losses | None = None,
         *, is_paged: bool = False,
     ) -> None:  # fmt: skip
-        """Lay out all blocks; `losses` is what the reader counts while it yields them, `is_paged` as of `flow`."""
+        """Lay out all blocks; `losses` is what the reader counts while it yields them.
+
+        With `is_paged` the pages are those of the document, which grow with their text, up to four sheets.
+        """
         losses = Losses() if losses is None else losses
-        self._sheets = flow(blocks, name, rules.max_pages, losses, is_paged=is_paged)
+        tallest = min(TALLEST, _LONGEST_SIDE * HEIGHT // rules.image_side_px) if is_paged else None
+        self._sheets = flow(blocks, name, rules.max_pages, losses, tallest=tallest)
         self._is_paged = is_paged
         self.losses = losses.found()
         self._rules = rules
