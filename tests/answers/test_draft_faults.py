@@ -58,7 +58,11 @@ LEASE = "The tenant keeps the garden. The landlord insures the house against fir
         ("The tenant insures the house against water.", LEASE, 2 / 3),
         ("The landlord insures the house against fire.", LEASE, 0.0),
         ("The owner insures the house against fire.", LEASE, 0.0),  # perhaps another word for the landlord
-        ("The tenant insures the house against fire.", "The tenant has the key. He insures the house against fire.", 0.0),
+        (
+            "The tenant insures the house against fire.",
+            "The tenant has the key. He insures the house against fire.",
+            0.0,
+        ),
         ("Acme insures the house against fire.", "Acme is an old company. We insure the house against fire.", 0.0),
     ],
 )

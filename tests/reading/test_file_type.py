@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 import papers
+from decks import deck, title
 from docmind import errors
 from docmind.reading.file_type import identify
 from docmind.records.documents import Upload
@@ -38,6 +39,7 @@ def test_documents_whatever_their_name() -> None:
         (papers.workbook([["x"]]), "xlsx"),
         (papers.book(["<p>x</p>"]), "epub"),
         (b"{\\rtf1 hello}", "rtf"),
+        (deck([title("x")]), "pptx"),
     ):
         assert [kind_of(f"x.{suffix}", data) for suffix in ("pdf", "docx", "bin")] == [kind] * 3
 
@@ -96,8 +98,8 @@ def test_other_archives_are_named() -> None:
             packed.writestr(name, "x")
         return out.getvalue()
 
-    with pytest.raises(errors.UnsupportedFileError, match="PowerPoint"):
-        identify(Upload("a.pptx", archive("ppt/presentation.xml")))
+    with pytest.raises(errors.CorruptFileError, match="not a PowerPoint presentation inside"):
+        identify(Upload("a.pptx", archive("readme.txt")))
     with pytest.raises(errors.UnsupportedFileError, match="an archive"):
         identify(Upload("a.zip", archive("readme.txt")))
     with pytest.raises(errors.CorruptFileError, match="not a Word document inside"):

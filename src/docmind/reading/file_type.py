@@ -53,6 +53,7 @@ _PROMISES = {
     "pdf": N_("a PDF"),
     "docx": N_("a Word document"),
     "xlsx": N_("an Excel workbook"),
+    **dict.fromkeys(("pptx", "ppsx", "potx", "pptm"), N_("a PowerPoint presentation")),
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
     "rtf": N_("a rich text (RTF) file"),
@@ -268,12 +269,10 @@ def _in_zip(upload: Upload) -> str:
                 hint=_("Save it as .xlsx and add that."),
             )
         return "xlsx"
+    if any(name.startswith("ppt/") for name in names):
+        return "pptx"
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
         return "epub"
-    if any(name.startswith("ppt/") for name in names):
-        raise UnsupportedFileError(
-            _("{name} is a PowerPoint presentation, which DocMind does not read.").format(name=upload.name)
-        )
     if mime.startswith(_ODF) or {"content.xml", "META-INF/manifest.xml"} <= names:
         return _open_document(mime, upload.name)
     if _suffix(upload.name) in _PROMISES:
@@ -315,7 +314,7 @@ def _unlock(upload: Upload) -> bytes:
     if not is_locked:
         raise UnsupportedFileError(
             _("{name} is an office file of the kind used before 2007.").format(name=name),
-            hint=_("Save it as .docx, .xlsx or PDF and add that."),
+            hint=_("Save it as .docx, .xlsx, .pptx or PDF and add that."),
         )
     if not upload.password:
         raise PasswordNeededError(_("A password is needed to open {name}.").format(name=name))
@@ -326,7 +325,7 @@ def _unlock(upload: Upload) -> bytes:
         locked.decrypt(target)
     except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError) as error:
         raise PasswordNeededError(_("That password does not open {name}.").format(name=name)) from error
-    except msoffcrypto.exceptions.FileFormatError as error:
+    except (msoffcrypto.exceptions.FileFormatError, ValueError) as error:  # one for data that was cut off
         raise CorruptFileError(_("{name} is a locked office file that is broken.").format(name=name)) from error
     return target.getvalue()
 

@@ -94,6 +94,7 @@ _READERS = {
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
+    "pptx": ("docmind.reading.formats.pptx:open_pptx", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
     "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),

@@ -23,9 +23,6 @@ STRUCK = "\x10"
 """What stands before and behind a run that is struck out: runs side by side are one."""
 _STRUCK_RUN = re.compile(f"{STRUCK}(\\s*)([^{STRUCK}]*?)(\\s*){STRUCK}")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
-_NAME_WORDS = 4  # most words in the name of a file
-_MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
 _HEADING = re.compile(
     r"(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|"
     r"заголовок|标题|見出し|제목) ?([1-9])"
@@ -222,17 +219,3 @@ def clean(text: str) -> str:
     # The mark of a page number is a control character, which stays until its line is known.
     shown_text = PAGE_NUMBER.join(map(printable, text.split(PAGE_NUMBER))) if PAGE_NUMBER in text else printable(text)
     return shown_text if shown_text.isascii() else unicodedata.normalize("NFC", shown_text)
-
-
-def alternative_text(said: Iterable[str | None]) -> str:
-    """Return what a picture shows in words, where somebody wrote it; a name that a program made is none."""
-    for raw in said:
-        text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
-        if len(text) > 1 and not _is_file_name(text):
-            return text
-    return ""
-
-
-def _is_file_name(text: str) -> bool:
-    name = text.replace("\\", "/").rpartition("/")[2].lower()
-    return name.endswith(_PICTURES) and len(name.split()) <= _NAME_WORDS

@@ -27,6 +27,7 @@ language, languages = language_name, language_codes
 _KINDS = {
     "docx": "Word",
     "xlsx": "Excel",
+    "pptx": "PowerPoint",
     "epub": "EPUB",
     "markdown": "Markdown",
     "txt": N_("Text"),

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 from docmind.blocks import Block, Losses, Table
 from docmind.reading.formats.characters import subscript, superscript
-from docmind.reading.formats.docx.charts import chart_of
-from docmind.reading.formats.docx.equations import Said, equation
 from docmind.reading.formats.docx.package import (
     DGM,
     MC,
@@ -36,6 +34,8 @@ from docmind.reading.formats.docx.package import (
     value,
 )  # fmt: skip
 from docmind.reading.formats.docx.styles import Styles, is_struck_out, script_of
+from docmind.reading.formats.drawings import alternative, chart_of, is_decoration, items_of_diagram
+from docmind.reading.formats.equations import Said, equation
 from docmind.reading.formats.numerals import numeral
 from docmind.reading.formats.ooxml import Link
 from docmind.reading.formats.prose import (
@@ -43,7 +43,6 @@ from docmind.reading.formats.prose import (
     BREAK,
     PAGE_NUMBER,
     STRUCK,
-    alternative_text,
     is_beside_equation,
     last_sentence,
     struck_out,
@@ -434,7 +433,7 @@ class Reader:
         alt = _alt_of(element)
         if alt and not (boxes and not pictures):
             self._para.after.append(Block(kind="figure", text=alt))
-        elif pictures and not _is_decoration(element):
+        elif pictures and not is_decoration(element):
             for picture in pictures:
                 self._lost("linked_picture" if self._is_linked(picture) else "picture")
 
@@ -449,17 +448,10 @@ class Reader:
         said = next(_shown_of(element, f"{DGM}relIds"), None)
         if said is None:
             return False
-        link = self.part.links.get(said.get(f"{R}dm") or "")
-        part = self._once(link)
-        found = 0
-        for point in part.root.iter(f"{DGM}pt") if part is not None else ():
-            text = " ".join(
-                "".join(run.text or "" for run in line.iter(f"{A}t")) for line in point.iterfind(f"{DGM}t/{A}p")
-            )
-            if text.strip() and point.get("type", "node") in ("node", "asst"):
-                self._para.after.append(Block(kind="item", text=text, marker="•"))
-                found += 1
-        if not found:
+        part = self._once(self.part.links.get(said.get(f"{R}dm") or ""))
+        items = items_of_diagram(part.root) if part is not None else []
+        self._para.after += items
+        if not items:
             self._lost("picture")
         return True
 
@@ -528,11 +520,7 @@ def _alt_of(element: Element) -> str:
     said = element.find(f".//{WP}docPr")
     words = [said.get("descr"), said.get("title")] if said is not None else []
     words += [shape.get("alt") for shape in _shown_of(element, f"{V}shape")]
-    return alternative_text(words)
-
-
-def _is_decoration(element: Element) -> bool:
-    return any(str(each.tag).endswith("}decorative") and each.get("val") in ("1", "true") for each in element.iter())
+    return alternative(words)
 
 
 def _symbol(element: Element) -> str:

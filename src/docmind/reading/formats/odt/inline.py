@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docmind.blocks import Block, Losses, Table
+from docmind.reading.formats.drawings import alternative
 from docmind.reading.formats.math_text import latex_of_math, words_of_math
 from docmind.reading.formats.odf import (
     CHART,
@@ -28,7 +29,7 @@ from docmind.reading.formats.odf import (
 )  # fmt: skip
 from docmind.reading.formats.odt.charts import chart_of
 from docmind.reading.formats.odt.styles import Look, Styles, TextLook
-from docmind.reading.formats.prose import ANCHOR_MAX, PAGE_NUMBER, Run, Runs, alternative_text, last_sentence
+from docmind.reading.formats.prose import ANCHOR_MAX, PAGE_NUMBER, Run, Runs, last_sentence
 from docmind.reading.formats.symbols import symbol_text
 from docmind.reading.formats.typeset import LINE
 from docmind.records.documents import LossKind
@@ -334,7 +335,7 @@ def author_of(comment: Element) -> str:
 
 
 def _alt_of(element: Element) -> str:
-    return alternative_text(element.findtext(f"{SVG}{name}") for name in ("desc", "title"))
+    return alternative(element.findtext(f"{SVG}{name}") for name in ("desc", "title"))
 
 
 def _value_of(control: Element) -> str | None:

@@ -9,8 +9,9 @@ from docmind.blocks import Block, Losses, Table
 from docmind.errors import TooLargeError
 from docmind.reading.formats import facts_of
 from docmind.reading.formats.captions import with_captions
+from docmind.reading.formats.drawings import alternative
 from docmind.reading.formats.numerals import numeral
-from docmind.reading.formats.prose import Run, alternative_text, clean, flat, without_page_numbers
+from docmind.reading.formats.prose import Run, clean, flat, without_page_numbers
 from docmind.reading.formats.rtf.fields import Field, Form, Instruction
 from docmind.reading.formats.rtf.flow import Flow, Inside, Shared, Through
 from docmind.reading.formats.rtf.math import ELEMENTS, Math
@@ -162,7 +163,7 @@ class _Drawing(Inside):
         """Add what the picture shows in words, or count it."""
         if drawn := self.said.get("gtextUNICODE", "").strip():
             self.flow.para.after.append(Block(kind="paragraph", text=clean(drawn)))
-        elif alt := alternative_text([self.said.get("wzDescription")]):
+        elif alt := alternative([self.said.get("wzDescription")]):
             self.flow.para.after.append(Block(kind="figure", text=clean(alt)))
         elif self.is_picture:
             self.flow.lose("picture")
