@@ -1,7 +1,7 @@
 """The parts of an OpenDocument file by name, packed in an archive or flat in one XML file.
 
-What texts, spreadsheets and presentations of OpenDocument have in common: their parts, their facts, and the objects that
-are embedded in them.
+What texts, spreadsheets and presentations of OpenDocument have in common: their parts, their facts, and embedded
+objects.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ FO, SVG = (_URN % f"{name}-compatible" for name in ("xsl-fo", "svg"))
 DC, XLINK = "{http://purl.org/dc/elements/1.1/}", "{http://www.w3.org/1999/xlink}"
 XML = "{http://www.w3.org/XML/1998/namespace}"
 MATH = "{http://www.w3.org/1998/Math/MathML}"
+FIELD = "{urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0}"
 LOEXT = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}"
 
 _BINARY = re.compile(rb"(<(?:\w+:)?binary-data\b[^>]*>)[^<]+")
@@ -103,7 +104,7 @@ class Document:
             return None
 
     def object_of(self, element: Element) -> Element | None:
-        """Return what a `draw:object` shows: its root, which is `math:math` for a formula; None where it cannot be read."""
+        """Return the root of what a `draw:object` shows, `math:math` for a formula; None where it cannot be read."""
         inside = next((child for child in element if child.tag in (f"{OFFICE}document", f"{MATH}math")), None)
         href = element.get(f"{XLINK}href") or ""
         if inside is not None or not href or "://" in href:
