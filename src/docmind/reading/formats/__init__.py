@@ -94,6 +94,9 @@ _READERS = {
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
+    "xls": ("docmind.reading.formats.xls:open_xls", "xlrd"),
+    "xlsb": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
+    "ods": ("docmind.reading.formats.ods:open_ods", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
 }
