@@ -26,14 +26,18 @@ _IMAGES = (
     (b"MM\x00+", "tiff"),
 )
 DRAWN = "epub"  # the kind of file whose pages Chromium draws
-_SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
 PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 """The kinds that are pictures."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_RTF = b"{\\rtf"
+_ODF = b"application/vnd.oasis.opendocument."
+_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))  # the types of files of OpenDocument that are read, as they begin
+_FLAT = re.compile(
+    rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
+)
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OTHERS = (
-    (b"{\\rtf", N_("a rich text (RTF) file")),
     (b"\x1f\x8b", N_("a gzip archive")),
     (b"7z\xbc\xaf\x27\x1c", N_("a 7-Zip archive")),
     (b"Rar!", N_("a RAR archive")),
@@ -57,8 +61,10 @@ _PROMISES = {
     "pdf": N_("a PDF"),
     "docx": N_("a Word document"),
     **dict.fromkeys(("xlsx", "xls", "xlsb"), N_("an Excel workbook")),
-    **dict.fromkeys(("ods", "ots"), N_("an OpenDocument spreadsheet")),
+    **dict.fromkeys(("ods", "ots", "fods"), N_("an OpenDocument spreadsheet")),
     "epub": N_("an EPUB book"),
+    **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
+    "rtf": N_("a rich text (RTF) file"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
 _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
@@ -112,6 +118,10 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     # Some mail gateways and scanners put lines before the header; readers accept it within the first kilobyte.
     if b"%PDF-" in data[:1024]:
         return "pdf", upload
+    if data[:1024].removeprefix(_BOMS[0]).lstrip().startswith(_RTF):
+        return "rtf", upload
+    if flat := _FLAT.match(data[:_HEADER_BYTES].removeprefix(_BOMS[0])):
+        return _open_document(flat[1], upload.name), upload
     return _image(data) or _text(upload), upload
 
 
@@ -137,8 +147,11 @@ def is_plain(upload: Upload) -> bool:
     data = upload.data
     if upload.password is not None or not may_be_plain(upload.name, len(data)) or _CONTROLS.search(data):
         return False
-    signatures = (*_ZIP, *(signature for signature, _ in _OTHERS))
-    if b"%PDF-" in data[:1024] or _image(data) or data.startswith(signatures) or _HTML.match(data[:4096]):
+    signatures = (*_ZIP, _RTF, *(signature for signature, _ in _OTHERS))
+    head = data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip()
+    if b"%PDF-" in data[:1024] or _image(data) or head.startswith(signatures) or _HTML.match(data[:4096]):
+        return False
+    if _FLAT.match(head):
         return False
     try:
         data.decode("utf-8")
@@ -258,24 +271,31 @@ def _in_zip(upload: Upload) -> str:
         return "docx"
     if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
         return "xlsx" if "xl/workbook.xml" in names else "xlsb"
-    if mime.startswith(_SPREADSHEET):
-        return "ods"
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
         return "epub"
     if any(name.startswith("ppt/") for name in names):
         raise UnsupportedFileError(
             _("{name} is a PowerPoint presentation, which DocMind does not read.").format(name=upload.name)
         )
-    if mime.startswith(b"application/vnd.oasis"):
-        raise UnsupportedFileError(
-            _("{name} is an OpenDocument file, which DocMind does not read.").format(name=upload.name)
-        )
+    if mime.startswith(_ODF) or {"content.xml", "META-INF/manifest.xml"} <= names:
+        return _open_document(mime, upload.name)
     if _suffix(upload.name) in _PROMISES:
         raise CorruptFileError(
             _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
         )
     raise UnsupportedFileError(
         _("{name} is an archive.").format(name=upload.name), hint=_("Unpack it and add the files.")
+    )
+
+
+def _open_document(mime: bytes, name: str) -> str:
+    """Return the kind of a file of OpenDocument, by its type. Raises `UnsupportedFileError`."""
+    of = mime.removeprefix(_ODF)
+    for start, kind in _OPEN_DOCUMENTS:
+        if of.startswith(start):
+            return kind
+    raise UnsupportedFileError(
+        _("{name} is an OpenDocument file of a kind that DocMind does not read.").format(name=name)
     )
 
 

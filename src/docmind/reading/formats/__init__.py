@@ -99,6 +99,8 @@ _READERS = {
     "ods": ("docmind.reading.formats.ods:open_ods", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
+    "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),
+    "rtf": ("docmind.reading.formats.rtf:open_rtf", "docmind"),
 }
 """The function that opens a kind of file, and the distribution that reads its format."""
 
