@@ -32,7 +32,8 @@ PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _RTF = b"{\\rtf"
 _ODF = b"application/vnd.oasis.opendocument."
-_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))  # the types of files of OpenDocument that are read, as they begin
+# The types of files of OpenDocument that are read, as they begin.
+_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))
 _FLAT = re.compile(
     rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
 )
@@ -60,7 +61,7 @@ _KNOWN_TO_EXCEL = "VelvetSweatshop"  # locks workbooks whose structure alone is 
 _PROMISES = {
     "pdf": N_("a PDF"),
     "docx": N_("a Word document"),
-    **dict.fromkeys(("xlsx", "xls", "xlsb"), N_("an Excel workbook")),
+    **dict.fromkeys(("xlsx", "xlsb"), N_("an Excel workbook")),
     **dict.fromkeys(("ods", "ots", "fods"), N_("an OpenDocument spreadsheet")),
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
@@ -74,7 +75,7 @@ _TEXT_NAMES = {
     "md": "markdown",
     "markdown": "markdown",
     "csv": "csv",
-    "tsv": "csv",
+    **dict.fromkeys(("tsv", "xls"), "csv"),  # many programs export rows of text, or a page, as .xls
     "html": "html",
     "htm": "html",
     **dict.fromkeys(_CODE.split(), "code"),

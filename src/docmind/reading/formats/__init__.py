@@ -95,7 +95,7 @@ _READERS = {
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
     "xls": ("docmind.reading.formats.xls:open_xls", "xlrd"),
-    "xlsb": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
+    "xlsb": ("docmind.reading.formats.xlsb:open_xlsb", "lxml"),
     "ods": ("docmind.reading.formats.ods:open_ods", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),

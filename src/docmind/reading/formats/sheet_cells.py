@@ -10,6 +10,7 @@ from typing import Protocol
 
 from docmind.blocks import Block, Cell, Losses
 from docmind.errors import TooLargeError
+from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import GENERAL
 from docmind.records.documents import LossKind
 from docmind.wording import _, number_text
@@ -17,6 +18,13 @@ from docmind.wording import _, number_text
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
 MOST_CELLS = 2_000_000  # of one sheet: some 150 bytes each, and more than 5,000 pages show
 MOST_MERGES = 200_000
+ERRORS = {
+    0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?", 0x24: "#NUM!", 0x2A: "#N/A",
+    0x2B: "#GETTING_DATA",
+}  # fmt: skip
+"""The errors of cells by their codes in binary workbooks."""
+
+_SCRIPTS = {1: superscript, 2: subscript}
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 
 Range = tuple[int, int, int, int]
@@ -71,6 +79,29 @@ class Style:
 
     code: str = GENERAL
     is_bold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Font:
+    """What a font of a binary workbook says of the text in it."""
+
+    is_bold: bool = False
+    is_struck: bool = False
+    script: int = 0
+    """1 for raised, 2 for lowered text."""
+
+
+def in_runs(text: str, runs: Sequence[tuple[int, int]], fonts: Sequence[Font]) -> str:
+    """Return a text whose raised, lowered and struck-out runs are told apart; each is its start and its font."""
+    found = [text[: runs[0][0]]] if runs else [text]
+    ends = [start for start, _font in runs[1:]] + [len(text)]
+    for (start, number), end in zip(runs, ends, strict=True) if runs else ():
+        font = fonts[number] if 0 <= number < len(fonts) else Font()
+        said = text[start:end]
+        if said and font.script in _SCRIPTS:
+            said = _SCRIPTS[font.script](said, found[-1])
+        found.append(struck(said) if font.is_struck else said)
+    return "".join(found)
 
 
 @dataclass(frozen=True, slots=True)

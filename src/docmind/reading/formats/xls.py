@@ -9,27 +9,29 @@ from typing import Any
 
 import olefile
 import xlrd
-from xlrd.biffh import XL_CELL_BOOLEAN, XL_CELL_DATE, XL_CELL_ERROR, XL_CELL_NUMBER, XL_CELL_TEXT, error_text_from_code
+from xlrd.biffh import XL_CELL_BOOLEAN, XL_CELL_DATE, XL_CELL_ERROR, XL_CELL_NUMBER, XL_CELL_TEXT
 from xlrd.formula import FMLA_TYPE_CELL, decompile_formula
 
 from docmind.blocks import Block, Losses
 from docmind.errors import CorruptFileError, TooLargeError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.biff import CHART_SHEET, WORKSHEET, Beside, Bound, beside_cells, bounds_of
-from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
 from docmind.reading.formats.sheet_blocks import blocks_of
 from docmind.reading.formats.sheet_cells import (
+    ERRORS,
     MOST_CELLS,
     MOST_MERGES,
     Entry,
     ErrorValue,
+    Font,
     Note,
     RawCell,
     Sheet,
     SheetTable,
     Style,
     Value,
+    in_runs,
     name_of,
     too_many_cells,
 )
@@ -102,6 +104,9 @@ class _Workbook:
         self._beside: dict[int, Beside] = {}
         self._notes: dict[int, list[Note]] = {}
         codes = BUILT_IN | {one.format_key: one.format_str for one in book.format_list}
+        self._fonts = [
+            Font(bool(one.bold) or one.weight >= _BOLD, bool(one.struck_out), one.escapement) for one in book.font_list
+        ]
         self._styles = [
             Style(codes.get(one.format_key, GENERAL), self._is_bold(one.font_index)) for one in book.xf_list
         ]
@@ -166,8 +171,7 @@ class _Workbook:
         self.losses.note("embedded_object", name, beside.objects)
 
     def _is_bold(self, font: int) -> bool:
-        fonts = self._book.font_list
-        return 0 <= font < len(fonts) and (bool(fonts[font].bold) or fonts[font].weight >= _BOLD)
+        return 0 <= font < len(self._fonts) and self._fonts[font].is_bold
 
     def _defined_names(self) -> dict[tuple[str, str], str]:
         found = dict[tuple[str, str], str]()
@@ -204,23 +208,9 @@ class _Workbook:
         if kind == XL_CELL_BOOLEAN:
             return bool(value)
         if kind == XL_CELL_ERROR:
-            return ErrorValue(error_text_from_code.get(value, "#N/A"))
+            return ErrorValue(ERRORS.get(value, "#N/A"))
         runs = raw.rich_text_runlist_map.get((row, column))
-        return printable(self._rich(str(value), runs) if runs else str(value))
-
-    def _rich(self, text: str, runs: Sequence[tuple[int, int]]) -> str:
-        """Return a text whose raised, lowered and struck-out runs are told apart."""
-        found = list[str]()
-        ends = [start for start, _font in runs[1:]] + [len(text)]
-        if runs[0][0] > 0:
-            found.append(text[: runs[0][0]])
-        for (start, number), end in zip(runs, ends, strict=True):
-            said = text[start:end]
-            font = self._book.font_list[number] if 0 <= number < len(self._book.font_list) else None
-            if font is not None and said and font.escapement in _SCRIPTS:
-                said = _SCRIPTS[font.escapement](said, found[-1] if found else "")
-            found.append(struck(said) if font is not None and font.struck_out and said.strip() else said)
-        return "".join(found)
+        return printable(in_runs(str(value), runs, self._fonts) if runs else str(value))
 
     def _formula(self, row: int, column: int, value: Value, beside: Beside) -> tuple[str, bool]:
         """Return the formula of a cell, and whether it has no result: a program wrote it that computes nothing."""
@@ -255,7 +245,6 @@ class _Workbook:
 
 
 _KINDS = (XL_CELL_TEXT, XL_CELL_NUMBER, XL_CELL_DATE, XL_CELL_BOOLEAN, XL_CELL_ERROR)
-_SCRIPTS = {1: superscript, 2: subscript}
 
 
 def _notes(raw: Any) -> Iterator[Note]:

@@ -23,7 +23,7 @@ def open_xlsx(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     with open_archive(upload, rules) as archive:
         book = _opened(archive, upload.name, losses)
         facts = facts_of(upload.name, title=book.title, author=book.author)
-        blocks = sheet_blocks.blocks_of(_Workbook(book), _broken(upload.name))
+        blocks = sheet_blocks.blocks_of(PartsWorkbook(book), broken_text(upload.name))
         return LaidOut(blocks, facts, upload.name, rules, losses)
 
 
@@ -31,51 +31,54 @@ def blocks_of(upload: Upload, rules: Rules, losses: Losses) -> Iterator[Block | 
     """Yield the blocks of a workbook. Raises `TooLargeError` or `CorruptFileError`."""
     with open_archive(upload, rules) as archive:
         book = _opened(archive, upload.name, losses)
-        yield from sheet_blocks.blocks_of(_Workbook(book), _broken(upload.name))
+        yield from sheet_blocks.blocks_of(PartsWorkbook(book), broken_text(upload.name))
 
 
 def _opened(archive: zipfile.ZipFile, name: str, losses: Losses) -> Book:
     try:
         return open_book(archive, losses)
     except UNREADABLE as error:
-        raise CorruptFileError(_broken(name)) from error
+        raise CorruptFileError(broken_text(name)) from error
 
 
-def _broken(name: str) -> str:
+def broken_text(name: str) -> str:
+    """Return the sentence for a workbook that is broken."""
     return _("{name} is an Excel workbook that is broken.").format(name=name)
 
 
-class _Workbook:
+class PartsWorkbook:
     """A workbook whose sheets, comments, tables and drawings are parts of XML."""
 
     def __init__(self, book: Book) -> None:
-        self._book = book
+        self.book = book
         self.losses = book.losses
 
     @property
     def is_1904(self) -> bool:
-        return self._book.is_1904
+        return self.book.is_1904
 
     @property
     def names(self) -> Mapping[tuple[str, str], str]:
-        return self._book.names
+        return self.book.names
 
     @property
     def entries(self) -> Sequence[SheetEntry]:
-        return self._book.entries
+        return self.book.entries
 
     def style(self, number: int) -> Style:
-        return self._book.style(number)
+        return self.book.style(number)
 
     def read(self, number: int) -> Sheet:
-        return read_sheet(self._book, self.entries[number])
+        """Return a sheet; one that breaks off is kept as far as it goes, and counted."""
+        return read_sheet(self.book, self.entries[number])
 
     def notes(self, number: int) -> Iterable[Note]:
-        return notes_of(self._book, self.entries[number])
+        """Return the comments of a sheet."""
+        return notes_of(self.book, self.entries[number])
 
     def tables(self, number: int, losses: Losses) -> Iterator[SheetTable]:
         """Yield the Excel tables of a sheet; those that are broken are counted."""
-        package, part = self._book.package, self.entries[number].part
+        package, part = self.book.package, self.entries[number].part
         try:
             related = [one.target for one in package.links(part).values() if one.type == "table"]
         except UNREADABLE:
@@ -98,4 +101,4 @@ class _Workbook:
                 )
 
     def shapes(self, number: int) -> Iterable[Block]:
-        return shapes_of(self._book, self.entries[number])
+        return shapes_of(self.book, self.entries[number])

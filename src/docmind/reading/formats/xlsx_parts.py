@@ -143,7 +143,7 @@ def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
         target = related.get(key, Link("", "", is_external=False))
         name = printable(one.get("name") or "")
         is_hidden = (one.get("state") or "visible") != "visible"
-        book.entries.append(SheetEntry(name, is_hidden, _left_as(package, target), target.target))
+        book.entries.append(SheetEntry(name, is_hidden, left_as(package, target), target.target))
     if not book.entries:
         raise ValueError("a workbook without sheets")
     for one in named(tree, "definedName"):
@@ -157,12 +157,11 @@ def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
             _strings(book, one.target)
         elif one.type == "styles":
             _styles(book, one.target)
-    core = next((one.target for one in root.values() if one.type == "core-properties"), "docProps/core.xml")
-    _facts(book, core)
+    read_facts(book, root)
     return book
 
 
-def _left_as(package: Package, sheet: Link) -> LossKind | None:
+def left_as(package: Package, sheet: Link) -> LossKind | None:
     """Return as what a sheet without cells is counted; None for one that is read."""
     if sheet.type == "chartsheet":
         return "chart"
@@ -171,7 +170,9 @@ def _left_as(package: Package, sheet: Link) -> LossKind | None:
     return "macro" if "acro" in sheet.type else "part"
 
 
-def _facts(book: Book, part: str) -> None:
+def read_facts(book: Book, root: dict[str, Link]) -> None:
+    """Read title and author from the part of the properties that the relations of the file name."""
+    part = next((one.target for one in root.values() if one.type == "core-properties"), "docProps/core.xml")
     try:
         for one in book.package.xml(part, PART_MAX) if book.package.has(part) else ():
             if local(one) == "title":
