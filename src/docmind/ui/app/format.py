@@ -27,6 +27,9 @@ language, languages = language_name, language_codes
 _KINDS = {
     "docx": "Word",
     "xlsx": "Excel",
+    "xls": N_("Excel (before 2007)"),
+    "xlsb": N_("Excel (binary)"),
+    "ods": N_("OpenDocument sheet"),
     "epub": "EPUB",
     "markdown": "Markdown",
     "txt": N_("Text"),
