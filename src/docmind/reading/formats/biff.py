@@ -17,6 +17,7 @@ _OBJ, _TXO, _CONTINUE, _SERIESTEXT, _OBJECTLINK, _AUTOFILTER = 0x5D, 0x1B6, 0x3C
 _CHART, _TEXT_BOX, _PICTURE, _DROP_DOWN, _COMMENT = 5, 6, 8, 0x14, 0x19
 _CONTROLS = (7, 0x0B, 0x0C, 0x0D, 0x10, 0x11, 0x12)
 _FORMULA_OF_OBJECT = b"\x09\x00"  # the part of a picture that shows an embedded object
+_NO_TEXT = 3  # the type of a result that is an empty text
 _MOST_FORMULAS = 200_000
 _TEXTS_MAX = 10_000
 
@@ -38,8 +39,10 @@ class Beside:
     """What stands in the records of a sheet beside its cells."""
 
     margins: list[tuple[str, str]] = field(default_factory=list)
-    formulas: dict[tuple[int, int], tuple[bytes, bool]] = field(default_factory=dict)
-    """By row and column from 0: the parsed formula, and whether its result is to be computed when it is opened."""
+    formulas: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    """The parsed formulas by row and column from 0."""
+    is_uncalculated: bool = True
+    """No formula has a result but zero or an empty text: a program wrote them that computes nothing."""
     texts: list[str] = field(default_factory=list)
     titles: list[str] = field(default_factory=list)
     """Of charts."""
@@ -100,8 +103,10 @@ class _SheetRecords:
             self._found.margins += [(where, text)] if text else []
         elif number == _FORMULA and len(body) >= 22 and len(self._found.formulas) < _MOST_FORMULAS:
             row, column = struct.unpack_from("<HH", body)
-            flags, size = struct.unpack_from("<H4xH", body, 14)
-            self._found.formulas[row, column] = body[22 : 22 + size], bool(flags & 3)
+            size = struct.unpack_from("<H", body, 20)[0]
+            self._found.formulas[row, column] = body[22 : 22 + size]
+            has_result = any(body[6:14]) and not (body[6] == _NO_TEXT and body[12:14] == b"\xff\xff")
+            self._found.is_uncalculated &= not has_result
         elif number == _OBJ and len(body) >= 6:
             self._of_object(struct.unpack_from("<H", body, 4)[0], body)
         elif number == _AUTOFILTER:

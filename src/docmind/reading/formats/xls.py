@@ -9,11 +9,11 @@ from typing import Any
 
 import olefile
 import xlrd
-from xlrd.biffh import XL_CELL_BOOLEAN, XL_CELL_DATE, XL_CELL_ERROR, XL_CELL_NUMBER, XL_CELL_TEXT
+from xlrd.biffh import XL_CELL_BOOLEAN, XL_CELL_DATE, XL_CELL_ERROR, XL_CELL_NUMBER, XL_CELL_TEXT, XLRDError
 from xlrd.formula import FMLA_TYPE_CELL, decompile_formula
 
 from docmind.blocks import Block, Losses
-from docmind.errors import CorruptFileError, TooLargeError
+from docmind.errors import CorruptFileError, TooLargeError, UnsupportedFileError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.biff import CHART_SHEET, WORKSHEET, Beside, Bound, beside_cells, bounds_of
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
@@ -42,10 +42,12 @@ from docmind.wording import _
 _FILTER, _BOLD = "_FilterDatabase", 700
 _NAMES_MAX = 10_000
 _UNKNOWN = re.compile(r"[?]|#REF!")  # what xlrd writes for a part of a formula that it does not know
+# Texts and names of sheets stay. xlrd writes a cell of another sheet as S!A1:A1, and 2 as 2.0.
+_ODD = re.compile(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*')|(\$?[A-Z]{1,3}\$?\d+):\1(?!\d)|(?<![\w.])(\d+)\.0(?!\d)""")
 
 
 def open_xls(upload: Upload, kind: str, rules: Rules) -> LaidOut:
-    """Open a workbook. Raises `TooLargeError`, `CorruptFileError` or `EmptyFileError`."""
+    """Open a workbook. Raises `TooLargeError`, `CorruptFileError`, `UnsupportedFileError` or `EmptyFileError`."""
     broken = _("{name} is an Excel workbook that is broken.").format(name=upload.name)
     losses = Losses()
     try:
@@ -57,7 +59,14 @@ def open_xls(upload: Upload, kind: str, rules: Rules) -> LaidOut:
             file_contents=data, formatting_info=True, ragged_rows=True, on_demand=True, logfile=_Silence()
         )
         workbook = _Workbook(book, data, losses)
-    except Exception as error:
+    except XLRDError as error:
+        if "encrypted" not in str(error):
+            raise CorruptFileError(broken) from error
+        raise UnsupportedFileError(
+            _("{name} is locked with a password in a way that DocMind cannot open.").format(name=upload.name),
+            hint=_("Save it without a password, and add that."),
+        ) from error
+    except Exception as error:  # xlrd and olefile raise all kinds of errors for damaged files
         raise CorruptFileError(broken) from error
     return LaidOut(blocks_of(workbook, broken), facts, upload.name, rules, losses)
 
@@ -190,9 +199,9 @@ class _Workbook:
                 if kind not in _KINDS:
                     continue
                 value = self._value(raw, row, column, kind)
-                formula, is_open = self._formula(row, column, value, beside)
-                if value is not None or formula:
-                    cells[column + 1] = None if is_open else value, raw.cell_xf_index(row, column), formula
+                formula = self._formula(row, column, beside)
+                is_open = bool(formula) and beside.is_uncalculated
+                cells[column + 1] = None if is_open else value, raw.cell_xf_index(row, column), formula
                 if is_open:
                     sheet.needs_result.append((row + 1, column + 1))
             if cells:
@@ -212,18 +221,15 @@ class _Workbook:
         runs = raw.rich_text_runlist_map.get((row, column))
         return printable(in_runs(str(value), runs, self._fonts) if runs else str(value))
 
-    def _formula(self, row: int, column: int, value: Value, beside: Beside) -> tuple[str, bool]:
-        """Return the formula of a cell, and whether it has no result: a program wrote it that computes nothing."""
-        parsed, is_due = beside.formulas.get((row, column), (b"", False))
+    def _formula(self, row: int, column: int, beside: Beside) -> str:
+        parsed = beside.formulas.get((row, column), b"")
         if not parsed:
-            return "", False
+            return ""
         try:
             text = decompile_formula(self._book, parsed, len(parsed), FMLA_TYPE_CELL, row, column) or ""
         except Exception:  # noqa: BLE001  of a function that xlrd does not know, too
-            text = ""
-        if _UNKNOWN.search(text):
-            return "", False
-        return text, bool(text) and is_due and value == 0 and not isinstance(value, bool)
+            return ""
+        return "" if _UNKNOWN.search(text) else _ODD.sub(lambda found: found[1] or found[2] or found[0], text)
 
     def _layout(self, raw: Any, at: int, sheet: Sheet) -> None:
         sheet.merges = [
