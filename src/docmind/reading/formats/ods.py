@@ -280,7 +280,7 @@ def _plainly(kind: str, number: float, raw: str) -> str:
         return "TRUE" if number else "FALSE"
     if kind == "time":
         return shown(number, "[h]:mm:ss")
-    return shown(number, "0.##%") if kind == "percentage" else raw.replace("T", " ")
+    return f"{general(round(100 * number, 10))}%" if kind == "percentage" else raw.replace("T", " ")
 
 
 def _number(cell: Element, kind: str) -> float | None:
