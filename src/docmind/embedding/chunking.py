@@ -29,7 +29,10 @@ _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _WORD = re.compile(r"\S+")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
 _REAL_WORD = re.compile(r"[^\W\d_]{3,}")
-_MODALITIES: dict[str, Modality] = {"csv": "table", "xlsx": "table", "code": "code"}  # by kind of file; others: text
+_MODALITIES: dict[str, Modality] = {  # by kind of file; others: text
+    **dict.fromkeys(("csv", "xlsx", "xls", "xlsb", "ods"), "table"),
+    "code": "code",
+}
 
 
 def without_leaders(text: str) -> str:

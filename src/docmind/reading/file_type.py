@@ -32,7 +32,8 @@ PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _RTF = b"{\\rtf"
 _ODF = b"application/vnd.oasis.opendocument."
-_OPEN_DOCUMENTS = ((b"text", "odt"),)  # the types of files of OpenDocument that are read, as they begin
+# The types of files of OpenDocument that are read, as they begin.
+_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))
 _FLAT = re.compile(
     rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
 )
@@ -48,11 +49,20 @@ _OTHERS = (
     (b"SQLite format 3\x00", N_("a database")),
     (b"%!PS", N_("a PostScript file")),
 )
+# The parts that tell what an OLE file of before 2007 is.
+_OLD_SHEETS = ("Workbook", "Book")
+_OLD = {
+    **dict.fromkeys(_OLD_SHEETS, N_("an Excel workbook")),
+    "WordDocument": N_("a Word document of the kind used before 2007"),
+    "PowerPoint Document": N_("a PowerPoint presentation of the kind used before 2007"),
+}
+_KNOWN_TO_EXCEL = "VelvetSweatshop"  # locks workbooks whose structure alone is protected: Excel asks for nothing
 # Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
 _PROMISES = {
     "pdf": N_("a PDF"),
     "docx": N_("a Word document"),
-    "xlsx": N_("an Excel workbook"),
+    **dict.fromkeys(("xlsx", "xlsb"), N_("an Excel workbook")),
+    **dict.fromkeys(("ods", "ots", "fods"), N_("an OpenDocument spreadsheet")),
     **dict.fromkeys(("pptx", "ppsx", "potx", "pptm"), N_("a PowerPoint presentation")),
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
@@ -66,7 +76,7 @@ _TEXT_NAMES = {
     "md": "markdown",
     "markdown": "markdown",
     "csv": "csv",
-    "tsv": "csv",
+    **dict.fromkeys(("tsv", "xls"), "csv"),  # many programs export rows of text, or a page, as .xls
     "html": "html",
     "htm": "html",
     **dict.fromkeys(_CODE.split(), "code"),
@@ -104,8 +114,7 @@ def identify(upload: Upload) -> tuple[str, Upload]:
         raise EmptyFileError(_("{name} is empty: it holds nothing but spaces or zeros.").format(name=upload.name))
     if data.startswith(_OLE):
         _refuse_mail(upload)
-        upload = Upload(upload.name, _unlock(upload))
-        return _in_zip(upload), upload
+        return _in_ole(upload)
     if data.startswith(_ZIP):
         return _in_zip(upload), upload
     # Some mail gateways and scanners put lines before the header; readers accept it within the first kilobyte.
@@ -263,12 +272,7 @@ def _in_zip(upload: Upload) -> str:
     if "word/document.xml" in names:
         return "docx"
     if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
-        if "xl/workbook.bin" in names:
-            raise UnsupportedFileError(
-                _("{name} is a binary Excel workbook.").format(name=upload.name),
-                hint=_("Save it as .xlsx and add that."),
-            )
-        return "xlsx"
+        return "xlsx" if "xl/workbook.xml" in names else "xlsb"
     if any(name.startswith("ppt/") for name in names):
         return "pptx"
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
@@ -295,39 +299,59 @@ def _open_document(mime: bytes, name: str) -> str:
     )
 
 
-def _unlock(upload: Upload) -> bytes:
-    """Decrypt an OLE file: a current office file with a password.
+def _in_ole(upload: Upload) -> tuple[str, Upload]:
+    """Return the kind of an OLE file, and the file to read.
 
-    One from before 2007 is refused.
+    It is an old Excel workbook, or a current office file with a password, which is decrypted.
     """
-    import msoffcrypto
     import olefile
 
     name = upload.name
     try:
         with olefile.OleFileIO(io.BytesIO(upload.data)) as ole:
-            is_locked = ole.exists("EncryptedPackage")
+            part = next((part for part in (*_OLD, "EncryptedPackage") if ole.exists(part)), "")
     except (OSError, ValueError, IndexError, TypeError) as error:
         raise CorruptFileError(
             _("{name} is an office file that is broken or was cut off.").format(name=name)
         ) from error
-    if not is_locked:
+    if part == "EncryptedPackage":
+        upload = _unlocked(upload)
+        return _in_zip(upload), upload
+    if part in _OLD_SHEETS:
+        return "xls", _unlocked(upload) if part == "Workbook" else upload  # msoffcrypto knows no older ones
+    if part:
         raise UnsupportedFileError(
-            _("{name} is an office file of the kind used before 2007.").format(name=name),
-            hint=_("Save it as .docx, .xlsx, .pptx or PDF and add that."),
+            _("{name} is {what}, which DocMind does not read.").format(name=name, what=_(_OLD[part])),
+            hint=_("Save it as .docx, .pptx or PDF and add that."),
         )
-    if not upload.password:
-        raise PasswordNeededError(_("A password is needed to open {name}.").format(name=name))
-    target = io.BytesIO()
+    raise UnsupportedFileError(
+        _("{name} is an office file of the kind used before 2007.").format(name=name),
+        hint=_("Save it as .docx, .xlsx, .pptx or PDF and add that."),
+    )
+
+
+def _unlocked(upload: Upload) -> Upload:
+    """Return an office file without its password; the password that Excel itself tries is tried too."""
+    import msoffcrypto
+
+    name = upload.name
     try:
         locked = msoffcrypto.OfficeFile(io.BytesIO(upload.data))
-        locked.load_key(password=upload.password, verify_password=True)  # pyright: ignore[reportCallIssue]
-        locked.decrypt(target)
-    except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError) as error:
-        raise PasswordNeededError(_("That password does not open {name}.").format(name=name)) from error
-    except (msoffcrypto.exceptions.FileFormatError, ValueError) as error:  # one for data that was cut off
+        if not locked.is_encrypted():
+            return Upload(name, upload.data)
+        for password in filter(None, (upload.password, _KNOWN_TO_EXCEL)):
+            target = io.BytesIO()
+            try:
+                locked.load_key(password=password, verify_password=True)  # pyright: ignore[reportCallIssue]
+                locked.decrypt(target)
+            except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError):
+                continue
+            return Upload(name, target.getvalue())
+    except Exception as error:
         raise CorruptFileError(_("{name} is a locked office file that is broken.").format(name=name)) from error
-    return target.getvalue()
+    if upload.password:
+        raise PasswordNeededError(_("That password does not open {name}.").format(name=name))
+    raise PasswordNeededError(_("A password is needed to open {name}.").format(name=name))
 
 
 def _suffix(name: str) -> str:

@@ -463,7 +463,7 @@ RELATIVE = _set("week month year day days weeks months years semana mes ano toda
 """Words for a time that only the clock tells, or that a question counts in."""
 TABLE_WORDS = _set(
     "column columns coluna columna spalte colonne table tables sheet sheets file list document documents "
-    "spreadsheet csv xlsx docx pdf html tabela folha planilha "
+    "spreadsheet csv xlsx xls xlsb docx pdf html tabela folha planilha "
     "tabla hoja documento tabelle liste blatt tableau feuille ficheiro arquivo archivo register log overview"
 )
 KEYS = _set("id no nr number numero num code year ano jahr annee room key zip postcode ref reference")
