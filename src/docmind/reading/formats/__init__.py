@@ -96,6 +96,9 @@ _READERS = {
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
+    "mail": ("docmind.reading.formats.mail:open_mail", "docmind"),
+    "mailbox": ("docmind.reading.formats.mail:open_mailbox", "docmind"),
+    "mhtml": ("docmind.reading.formats.mail:open_web_archive", "lxml"),
 }
 """The function that opens a kind of file, and the distribution that reads its format."""
 

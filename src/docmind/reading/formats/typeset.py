@@ -54,7 +54,7 @@ _TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
-_BESIDE = frozenset(("header", "footer", "footnote", "comment", "note"))  # what stands beside the text itself
+_BESIDE = frozenset(("header", "footer", "footnote", "comment", "note", "quoted"))  # what stands beside the text itself
 _TITLE_MAX = 300  # characters of a title that goes with what stands below it
 
 Edges = list[tuple[float, float]]
@@ -169,7 +169,7 @@ class _Flow:
             if block.kind == "code" or block.is_verbatim:
                 self._verbatim(shown(block), "mono")
             else:
-                inset = _INSET * min(block.level, _DEEPEST) if block.kind == "item" else 0
+                inset = _INSET * min(block.level, _DEEPEST) if block.kind in ("item", "quoted") else 0
                 self._paragraph(shown(block), face_of(block), inset)
 
     @contextmanager
