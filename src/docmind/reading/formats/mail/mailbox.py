@@ -14,7 +14,7 @@ from docmind.wording import _
 
 MOST_MAILS = 20_000
 """Mails of a mailbox that are read; the others are counted as left."""
-_SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))>{0}From [^\n]*\n(?=>?[!-9;-~]{1,100}:|From )")
+_SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\n(?=>?[!-9;-~]{1,100}:|From )")
 _ESCAPED = re.compile(rb"^>(>*From )", re.M)
 _HEADER_END = re.compile(rb"\n\r?\n")
 _HEADER_MAX = 64 * 1024

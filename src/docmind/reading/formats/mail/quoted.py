@@ -31,7 +31,8 @@ _DIVIDER = re.compile(
     r"|(?P<forward>forwarded message|weitergeleitete nachricht|mensagem encaminhada|mensagem reencaminhada"
     r"|mensaje reenviado|message transféré|messaggio inoltrato|doorgestuurd bericht))\b[^\n]{0,60}"
     r"|(?P<begin>begin forwarded message|anfang der weitergeleiteten (?:e-mail|nachricht)"
-    r"|début du message (?:transféré|réexpédié)|início da mensagem (?:re)?encaminhada|inicio del mensaje reenviado|inizio messaggio inoltrato)\s*:",
+    r"|début du message (?:transféré|réexpédié)|início da mensagem (?:re)?encaminhada|inicio del mensaje reenviado"
+    r"|inizio messaggio inoltrato)\s*:",
     re.I,
 )
 _RULE = re.compile(r"_{10,}\s*")
@@ -58,6 +59,7 @@ _DISCLAIMER = re.compile(
     re.I | re.S,
 )
 _FEW_WORDS = 12  # of a sender who forwards a mail
+_LONGEST_DISCLAIMER = 3_000  # characters
 _LONGEST_RUN = 10  # lines of the header of a quoted mail
 
 
@@ -145,8 +147,12 @@ def _judged(said: Sequence[Said]) -> Iterator[tuple[Block | Table, int]]:
         else:
             is_signed = is_signed or one.text.strip() == "--"
             is_footer = is_signed or one.is_signature or bool(_SENT_FROM.fullmatch(one.text.strip()))
-            yield from ((each, 0) for each in _own(one, is_footer=is_footer or bool(_DISCLAIMER.match(one.text))))
+            yield from ((each, 0) for each in _own(one, is_footer=is_footer or _is_disclaimer(one.text)))
         at += 1
+
+
+def _is_disclaimer(text: str) -> bool:
+    return len(text) < _LONGEST_DISCLAIMER and _DISCLAIMER.match(text) is not None
 
 
 def _own(one: Said, *, is_footer: bool) -> Iterator[Block | Table]:
