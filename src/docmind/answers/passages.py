@@ -134,6 +134,7 @@ _KNOWN: dict[PageKind, Kind] = {
     "footnote": "prose",
     "comment": "prose",
     "note": "prose",
+    "quoted": "prose",
 }
 """How blocks are quoted whose kind the file says; a paragraph may be a title or a fragment for all that."""
 _ASIDE = frozenset({"header", "footer", "caption"})  # a note may state what is asked
@@ -144,7 +145,7 @@ class Passage:
     """What can be quoted: its own span, and the span that it needs to be understood, if that is elsewhere.
 
     `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header,
-    `is_aside` that the file calls it a caption, header or footer.
+    `is_aside` that the file calls it a caption, header or footer, `is_quoted` that a mail has it from an earlier one.
     """
 
     start: int
@@ -153,6 +154,7 @@ class Passage:
     is_whole: bool = True
     is_row: bool = False
     is_aside: bool = False
+    is_quoted: bool = False
 
     def text(self, page: str) -> str:
         """Return the quote; an ellipsis on a line of its own stands for what is left out."""
@@ -181,6 +183,11 @@ class _Unit:
     def is_names(self) -> bool:
         """Whether it names the columns of a table."""
         return self.known is not None and self.known.kind == "header_row"
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether a mail has it from an earlier one."""
+        return self.known is not None and self.known.kind == "quoted"
 
 
 def passages(text: str, running: Collection[str] = (), structure: Sequence[PageBlock] = ()) -> list[Passage]:
@@ -234,7 +241,8 @@ def headed_passages(
             and said.count("(") <= said.count(")")
         )
         is_aside = unit.known is not None and unit.known.kind in _ASIDE
-        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, unit.kind == "row", is_aside)))
+        is_row = unit.kind == "row"
+        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, is_row, is_aside, unit.is_quoted)))
     return found
 
 
@@ -555,13 +563,22 @@ def _are_alike(first: str, second: str) -> bool:
 
 
 def _set_leads(text: str, units: Sequence[_Unit]) -> None:
-    """Give each row the header of its table, and each item the sentence or heading that announces its list."""
+    """Give each row the header of its table, and each item the sentence or heading that announces its list.
+
+    What a mail quotes has the line that says whose words it is.
+    """
     header: Span | None = None
+    whose: Span | None = None
     announced: Span | None = None
     marker = ""
     for at, unit in enumerate(units):
         before = units[at - 1] if at else None
         said = text[unit.start : unit.end]
+        if unit.known is not None and unit.known.kind == "quoted":
+            whose = (unit.known.start, unit.known.end) if unit.known.level == 0 else whose
+            unit.lead = whose if unit.known.level else None
+            announced = None
+            continue
         if unit.kind == "row" and unit.known is not None:
             names = _names_of(units, at) if not unit.is_names else []
             unit.lead = (names[0].start, names[-1].end) if names else None

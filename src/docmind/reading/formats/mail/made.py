@@ -22,7 +22,7 @@ def mail_of(letter: Letter) -> bytes:
             mail[name] = said
     if letter.sent is not None:
         mail["Date"] = format_datetime(letter.sent)
-    mail["Subject"] = Header(letter.subject, "utf-8")
+    mail["Subject"] = Header(letter.subject, "utf-8").encode()
     for body in letter.bodies:
         mail.attach(
             MIMEText(body.text.encode("utf-8", "replace").decode(), "html" if body.kind == "html" else "plain", "utf-8")
@@ -36,4 +36,4 @@ def mail_of(letter: Letter) -> bytes:
 
 def _address(person: Person) -> str:
     name, address = person
-    return formataddr((name, address), "utf-8") if address else str(Header(name, "utf-8").encode())
+    return formataddr((name, address), "utf-8") if address else Header(name, "utf-8").encode()

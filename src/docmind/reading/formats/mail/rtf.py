@@ -12,40 +12,19 @@ from typing import Literal
 
 _PACKED, _STORED = b"LZFu", b"MELA"
 _BEGINNING = (
-    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor MS Sans"
-    b" SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab"
-    b"\\tx"
+    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor "
+    b"MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
+    b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 )
 _WINDOW = 4_096
 _TOKEN = re.compile(
     rb"\\'([0-9a-fA-F]{2})|\\([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?|\\([^a-zA-Z])|([{}])|[\r\n]+|([^\\{}\r\n]+)", re.S
 )
-_SKIPPED = frozenset(
-    [
-        "fonttbl",
-        "colortbl",
-        "stylesheet",
-        "info",
-        "pict",
-        "object",
-        "header",
-        "footer",
-        "headerl",
-        "headerr",
-        "footerl",
-        "footerr",
-        "listtable",
-        "listoverridetable",
-        "rsidtbl",
-        "generator",
-        "themedata",
-        "colorschememapping",
-        "datastore",
-        "latentstyles",
-        "xmlnstbl",
-        "mhtmltag",
-    ]
-)
+_SKIPPED = frozenset((
+    "fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "header", "footer", "headerl", "headerr", "footerl",
+    "footerr", "listtable", "listoverridetable", "rsidtbl", "generator", "themedata", "colorschememapping", "datastore",
+    "latentstyles", "xmlnstbl", "mhtmltag",
+))  # fmt: skip
 _SIGNS = {
     "par": "\n", "line": "\n", "tab": "\t", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”",
     "bullet": "•", "endash": "–", "emdash": "—", "cell": "\t", "row": "\n", "emspace": " ", "enspace": " ",
