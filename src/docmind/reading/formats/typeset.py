@@ -100,7 +100,7 @@ def shown(block: Block) -> str:
     if block.kind == "comment":
         by = " ".join(filter(None, ("Comment", f"by {block.author}" if block.author else "")))
         return f"{by} on “{block.anchor}”: {block.text}" if block.anchor else f"{by}: {block.text}"
-    if block.kind in ("heading", "item", "footnote") and block.marker:
+    if block.kind in ("heading", "item", "footnote", "field") and block.marker:
         return f"{block.marker} {block.text}"
     return block.text
 

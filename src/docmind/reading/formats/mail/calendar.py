@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from docmind.blocks import Block
 from docmind.reading.formats.characters import tidy
 from docmind.reading.formats.mail.headers import shown_day, shown_moment, shown_people
-from docmind.reading.formats.typeset import LINE
+from docmind.reading.formats.mail.letter import fields_of
 
 _MOST_EVENTS, _MOST_LINES = 100, 20_000
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z)?)?")
@@ -42,22 +42,21 @@ class _Event:
 
 
 def blocks_of_invitation(text: str) -> Iterator[Block]:
-    """Yield a line for each thing that an invitation says of each of its events."""
+    """Yield lines for each event of an invitation: what, when, where and who."""
     lines = _unfolded(text)
     method = next((line.partition(":")[2].strip().upper() for line in lines if line.upper().startswith("METHOD:")), "")
     for event in _events(lines):
-        said = {
-            _ACTIONS.get(method, "Event"): event.text("SUMMARY") or "without a title",
-            "When": _when(event),
-            "Repeats": _repeats(event),
-            "Where": event.text("LOCATION"),
-            "Organiser": shown_people(_people(event.said.get("ORGANIZER", []))),
-            "Invited": ", ".join(_answered(event.said.get("ATTENDEE", []))),
-            "Description": event.text("DESCRIPTION"),
-        }
-        for name, value in said.items():
-            if value:
-                yield Block(kind="paragraph", text=f"{name}: {value}")
+        yield from fields_of(
+            {
+                _ACTIONS.get(method, "Event"): event.text("SUMMARY") or "without a title",
+                "When": _when(event),
+                "Repeats": _repeats(event),
+                "Where": event.text("LOCATION"),
+                "Organiser": shown_people(_people(event.said.get("ORGANIZER", []))),
+                "Invited": ", ".join(_answered(event.said.get("ATTENDEE", []))),
+                "Description": event.text("DESCRIPTION"),
+            }
+        )
 
 
 def _unfolded(text: str) -> list[str]:
@@ -89,7 +88,7 @@ def _events(lines: Sequence[str]) -> Iterator[_Event]:
 
 def _text(value: str) -> str:
     said = _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value)
-    return LINE.join(" ".join(tidy(line).split()) for line in said.splitlines() if line.strip())
+    return " ".join(tidy(said).split())
 
 
 def _moment(found: _Property | None) -> tuple[datetime | None, bool]:

@@ -89,7 +89,15 @@ def people_of(raw: str) -> list[tuple[str, str]]:
         found = [(words_of(name), words_of(address)) for name, address in getaddresses([raw[:_LONGEST]])]
     except (RecursionError, ValueError, IndexError, TypeError):
         found = []
-    people = [(_unquoted(name), address) for name, address in found if name or address]
+    people: list[tuple[str, str]] = []
+    before = ""  # of a name with a comma that is not in quotes: `Lind, Jo <jo@lind.example>`
+    for name, address in found:
+        if "@" not in address and not name and address:
+            before = f"{before}{address}, "
+        elif name or address:
+            people.append((before + _unquoted(name) if name else before.rstrip(", "), address))
+            before = ""
+    people += [(before.rstrip(", "), "")] if before else []
     if not any("@" in address for _name, address in people):
         said = words_of(raw)
         return [(_unquoted(said), "")] if said else []

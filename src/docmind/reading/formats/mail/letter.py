@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -95,8 +95,8 @@ def size_of(count: int) -> str:
     return f"{count / 1e3:.0f} KB" if count < 999_500 else f"{count / 1e6:.1f} MB"
 
 
-def head_of(letter: Letter) -> list[Block]:
-    """Return the subject as a heading, and a line for each part of the header, as a mail program shows them."""
+def head_of(letter: Letter) -> Iterator[Block]:
+    """Yield the subject as a heading, and a line for each part of the header."""
     sender = shown_person(*letter.sender)
     behind = shown_person(*letter.behind)
     lines = {
@@ -108,5 +108,11 @@ def head_of(letter: Letter) -> list[Block]:
         "Subject": letter.subject,
         "Attachments": "; ".join(f"{one.name}, {size_of(len(one.data))}" for one in letter.attached),
     }
-    blocks = [Block(kind="paragraph", text=f"{name}: {said}") for name, said in lines.items() if said]
-    return [Block(kind="heading", text=letter.subject, level=1), *blocks] if letter.subject else blocks
+    if letter.subject:
+        yield Block(kind="heading", text=letter.subject, level=1)
+    yield from fields_of(lines)
+
+
+def fields_of(said: Mapping[str, str]) -> Iterator[Block]:
+    """Yield a line for each name with its value, without those that are empty."""
+    yield from (Block(kind="field", text=value, marker=f"{name}:") for name, value in said.items() if value)

@@ -85,6 +85,8 @@ class _Parts:
             return
         if is_multipart(part) and kind.startswith("multipart/"):
             self._several(part, kind, depth, in_page=in_page)
+        elif kind.startswith("multipart/"):  # without the marks that part it
+            self._letter.bodies.append(body_of(part, "text/plain", payload(part)))
         elif kind in _REPORTS:
             self._report(part)
         elif kind in ("message/rfc822", "message/global"):
