@@ -92,7 +92,7 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     if not data.strip(b"\x00 \t\r\n"):
         raise EmptyFileError(_("{name} is empty: it holds nothing but spaces or zeros.").format(name=upload.name))
     if data.startswith(_OLE):
-        if _OUTLOOK in data:
+        if _OUTLOOK in data or _suffix(upload.name) == "msg":
             return "mail", upload
         upload = Upload(upload.name, _unlock(upload))
         return _in_zip(upload), upload

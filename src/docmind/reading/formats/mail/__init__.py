@@ -15,7 +15,7 @@ from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.html import open_html
 from docmind.reading.formats.mail import outlook
 from docmind.reading.formats.mail.calendar import blocks_of_invitation
-from docmind.reading.formats.mail.letter import Letter, head_of
+from docmind.reading.formats.mail.letter import Letter, fields_of, head_of
 from docmind.reading.formats.mail.mailbox import Mailbox
 from docmind.reading.formats.mail.mime import letter_of, message_of
 from docmind.reading.formats.mail.page import said_on
@@ -88,5 +88,6 @@ def _blocks(letter: Letter, name: str, losses: Losses) -> Iterator[Block | Table
             losses.note("part", "encrypted text", len(SEALED.findall(body.text)))
             said += said_in(body)
     yield from told_apart(said)
+    yield from fields_of(letter.meeting)
     for invitation in letter.invitations:
         yield from blocks_of_invitation(invitation)

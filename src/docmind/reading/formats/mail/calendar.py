@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from docmind.blocks import Block
 from docmind.reading.formats.characters import tidy
-from docmind.reading.formats.mail.headers import shown_day, shown_moment, shown_people
+from docmind.reading.formats.mail.headers import shown_day, shown_people, shown_span
 from docmind.reading.formats.mail.letter import fields_of
 
 _MOST_EVENTS, _MOST_LINES = 100, 20_000
@@ -123,11 +123,7 @@ def _when(event: _Event) -> str:
         )
     start = event.one("DTSTART")
     zone = "" if start is None else start.parameters.get("TZID", "")
-    said = shown_moment(begin)
-    if end is not None and end.date() == begin.date():
-        said = said.replace(f"{begin:%H:%M}", f"{begin:%H:%M} to {end:%H:%M}", 1)
-    elif end is not None:
-        said = f"{said} to {shown_moment(end)}"
+    said = shown_span(begin, end)
     return f"{said} ({' '.join(tidy(zone).split())[:80]})" if zone and begin.tzinfo is None else said
 
 

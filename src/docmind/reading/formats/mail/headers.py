@@ -142,6 +142,16 @@ def shown_moment(moment: datetime) -> str:
     return f"{said} (UTC)" if not minutes else f"{said} ({sign}{minutes // 60:02d}:{minutes % 60:02d})"
 
 
+def shown_span(begin: datetime, end: datetime | None) -> str:
+    """Return when something begins and ends in words: `Tuesday, 17 June 2025, 09:00 to 10:30 (UTC)`."""
+    said = shown_moment(begin)
+    if end is None or end == begin:
+        return said
+    if end.date() != begin.date() or end.utcoffset() != begin.utcoffset():
+        return f"{said} to {shown_moment(end)}"
+    return said.replace(f"{begin:%H:%M}", f"{begin:%H:%M} to {end:%H:%M}", 1)
+
+
 def shown_day(moment: datetime) -> str:
     """Return a day in words: `Monday, 2 June 2025`."""
     return f"{_DAYS[moment.weekday()]}, {moment.day} {_MONTHS[moment.month - 1]} {moment.year:04d}"

@@ -39,7 +39,7 @@ class Body:
 
 @dataclass(slots=True)
 class Letter:
-    """A mail. `date` is the header as it stands where `sent` cannot be told from it."""
+    """A mail. `date` is the header as it stands where `sent` cannot be told from it, `meeting` an appointment."""
 
     subject: str = ""
     sender: Person = ("", "")
@@ -51,6 +51,7 @@ class Letter:
     date: str = ""
     bodies: list[Body] = field(default_factory=list)
     invitations: list[str] = field(default_factory=list)
+    meeting: dict[str, str] = field(default_factory=dict)
     attached: list[Enclosed] = field(default_factory=list)
 
 
@@ -81,7 +82,8 @@ class Attachments:
 
 def clean_name(raw: str) -> str:
     """Return the name of a file without folders and invisible characters, short enough, its end kept; or ""."""
-    name = " ".join(tidy(raw).split()).replace("\\", "/").rpartition("/")[2].strip(" .")
+    shown = "".join(char if char.isprintable() else " " for char in tidy(raw))
+    name = " ".join(shown.split()).replace("\\", "/").rpartition("/")[2].strip(" .")
     if len(name) > _NAME_MAX:
         path = PurePosixPath(name)
         name = path.stem[: _NAME_MAX - 12] + path.suffix[:12]

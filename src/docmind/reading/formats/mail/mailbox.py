@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from docmind.blocks import Block, Losses, Table
 from docmind.errors import EmptyFileError
 from docmind.reading.formats.mail.headers import moment_of, people_of, raw_header, shown_person, words_of
+from docmind.reading.formats.mail.letter import clean_name
 from docmind.reading.formats.mail.mime import message_of
 from docmind.records.documents import Enclosed, Upload
 from docmind.wording import _
@@ -48,7 +49,7 @@ class Mailbox:
             sent = moment_of(raw_header(message, "Date"))
             sender = next(iter(people_of(raw_header(message, "From"))), ("", ""))
             subject = words_of(raw_header(message, "Subject"))
-            self._names.append(f"{number:04d} {subject[:100].replace('/', '-')}".strip(" .") + ".eml")
+            self._names.append(clean_name(f"{number:04d} {subject[:100].replace('/', '-').strip(' .')}.eml"))
             day = f"{sent:%Y-%m-%d %H:%M}" if sent is not None else words_of(raw_header(message, "Date"))
             yield [str(number), day, shown_person(*sender), subject]
 

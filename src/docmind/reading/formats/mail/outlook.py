@@ -15,7 +15,7 @@ from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.characters import tidy
 from docmind.reading.formats.html import text_of
-from docmind.reading.formats.mail.headers import moment_of, raw_header, shown_moment
+from docmind.reading.formats.mail.headers import moment_of, raw_header, shown_span
 from docmind.reading.formats.mail.letter import Attachments, Body, Letter, Person
 from docmind.reading.formats.mail.made import mail_of
 from docmind.reading.formats.mail.rtf import encoding_of_page, text_of_rtf, unpacked
@@ -59,7 +59,8 @@ class _Item:
             sent=moment_of(date) if date else self._time(0x0039) or self._time(0x0E06) or self._time(0x3007),
         )
         letter.to, letter.cc, letter.bcc = self._recipients()
-        letter.bodies = [*self._meeting(), *self._bodies()]
+        letter.meeting = self._meeting()
+        letter.bodies = list(self._bodies())
         attachments = Attachments(self._rules, self._losses)
         for storage in self._storages("__attach_version1.0_"):
             self._attachment(storage, attachments)
@@ -147,16 +148,15 @@ class _Item:
         if text.strip():
             yield Body("text", text)
 
-    def _meeting(self) -> Iterator[Body]:
-        """Yield when and where of an appointment."""
+    def _meeting(self) -> dict[str, str]:
+        """Return when and where of an appointment."""
         if not self._text(0x001A).upper().startswith(("IPM.APPOINTMENT", "IPM.SCHEDULE.MEETING")):
-            return
+            return {}
         named = self._named()
         begin = _moment(self._fixed.get(named.get("begin", 0) << 16 | _TIME)) or self._time(0x0060)
         end = _moment(self._fixed.get(named.get("end", 0) << 16 | _TIME)) or self._time(0x0061)
-        lines = [f"When: {shown_moment(begin)}" + (f" to {shown_moment(end)}" if end else "")] if begin else []
-        place = self._text(named["place"]) if "place" in named else ""
-        yield Body("lines", "\n".join([*lines, *([f"Where: {place}"] if place else [])]))
+        when = shown_span(begin, end) if begin is not None else ""
+        return {"When": when, "Where": self._text(named["place"]) if "place" in named else ""}
 
     def _named(self) -> dict[str, int]:
         """Return the numbers that this file gives to properties of an appointment."""
