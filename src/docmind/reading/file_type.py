@@ -77,6 +77,8 @@ _COUNTED = re.compile(rb"\s*\d{1,12}\s*\n")  # the first line of a mail that App
 _NEXT_MAIL = re.compile(rb"\n\r?\nFrom [^\n]*\n[!-9;-~]{1,100}:")
 _MAILBOXES, _MAILS, _WEB_ARCHIVES = ("mbox", "mbx"), ("eml", "emlx"), ("mht", "mhtml")
 
+_OTHER_PARTS = re.compile(rb"multipart/|message/|application/|text/(?!plain\b)", re.I)
+
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -116,28 +118,35 @@ def has_known_name(name: str) -> bool:
 def may_be_plain(name: str, size: int) -> bool:
     """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
     suffix = _suffix(name)
-    is_named = suffix in ("txt", "log") or _TEXT_NAMES.get(suffix, "html") != "html"
+    is_named = suffix in ("txt", "log", "eml") or _TEXT_NAMES.get(suffix, "html") != "html"
     return is_named and 0 < size <= _PLAIN_BYTES
 
 
 def is_plain(upload: Upload) -> bool:
     """Return whether a file is certainly short plain text: read without a parser of binary data.
 
-    It holds UTF-8 without control characters, begins like no other format, and has the name of a text. The check itself
-    decodes and counts, so the owner makes it.
+    It holds UTF-8 without control characters, begins like no other format, and has the name of a text. A mail may have
+    nothing but text. The check itself decodes and counts, so the owner makes it.
     """
     data = upload.data
     if upload.password is not None or not may_be_plain(upload.name, len(data)) or _CONTROLS.search(data):
         return False
     signatures = (*_ZIP, *(signature for signature, _ in _OTHERS))
-    others = data.startswith(signatures) or _HTML.match(data[:4096]) or _mail(upload)
-    if b"%PDF-" in data[:1024] or _image(data) or others:
+    if b"%PDF-" in data[:1024] or _image(data) or data.startswith(signatures) or _HTML.match(data[:4096]):
+        return False
+    kind = _mail(upload)
+    if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
         return False
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return bool(data.strip())
+
+
+def is_text_mail(data: bytes) -> bool:
+    """Return whether a mail certainly has no part but one of plain text: nowhere in it does another type stand."""
+    return _OTHER_PARTS.search(data) is None
 
 
 def _image(data: bytes) -> str | None:
