@@ -233,7 +233,7 @@ def headed_passages(
             if last is not None:
                 found.append((heading, Passage(unit.start, last.end, is_whole=not last.is_cut)))
             continue
-        if _ASKS.search(said) or _ANNOUNCES.search(said):
+        if not unit.is_quoted and (_ASKS.search(said) or _ANNOUNCES.search(said)):
             last = _announced(text, units, at) if not _OPEN_QUESTION.match(said) else None
             if last is not None and _ANNOUNCES.search(text[last.start : last.end]):  # an answer that announces a list
                 last = _announced(text, units, units.index(last, at))

@@ -90,6 +90,7 @@ _MEANT = {
     "utf-16-le": "utf-8",
     "utf-16-be": "utf-8",
 }
+_WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NO_CHARSET = ("utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined")
 
 
@@ -104,16 +105,16 @@ def declared_text(data: bytes, declared: str) -> str:
         name = ""
     if name.startswith("iso2022") and b"\x1b" in data:  # its letters are bytes of ASCII
         return data.decode(name, "replace")
-    found = encoding_of(data) if data else "utf-8"
-    name = _MEANT.get(name, name)
-    if (
-        not name
-        or name in _NO_CHARSET
-        or found == "utf-8"
-        or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    ):
-        return data.decode(found, "replace")
-    if name == "utf-8" and found.startswith("utf-16"):
+    try:
+        if data[:_SAMPLE].count(0) <= 0.2 * len(data[:_SAMPLE]):
+            return data.decode("utf-8-sig")
+        begins_ascii = False
+    except UnicodeDecodeError as error:
+        begins_ascii = data[: error.start].isascii()
+    name, found = _MEANT.get(name, name), encoding_of(data)
+    if found == "utf-8" and begins_ascii:  # cut off within its only letter beyond ASCII, or in another encoding
+        found = _WESTERN
+    if not name or name in _NO_CHARSET or name == "utf-8" or data.startswith(_WIDE_BOMS):
         return data.decode(found, "replace")
     try:
         return data.decode(name)

@@ -240,12 +240,15 @@ def charset_of(part: Message) -> str:
 
 
 def _parameter(part: Message, name: str, header: str = "content-type") -> str:
+    raw = next((str(value) for key, value in part.raw_items() if key.lower() == header), "")
     try:
-        found = part.get_param(name, "", header)
+        alone = Message()
+        alone[header] = plain_of(raw)  # the parser itself does not decode bytes beyond ASCII
+        found = alone.get_param(name, "", header)
         said = collapse_rfc2231_value(found) if isinstance(found, tuple) else str(found or "")
     except FAULTS:
         return ""
-    return words_of(plain_of(said)).strip("\"' ")
+    return words_of(said).strip("\"' ")
 
 
 def _name(part: Message) -> str:
