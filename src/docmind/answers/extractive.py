@@ -442,7 +442,7 @@ class Extractive:
             (page, heading, one)
             for page in pages
             for heading, one in page.passages
-            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and not one.is_aside
+            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and one.is_own
         ]
         said = [(heading or page.title, one.text(page.text)) for page, heading, one in passages]
         # German writes every noun with a capital.

@@ -159,6 +159,11 @@ class Passage:
     is_quoted: bool = False
     field: str = ""
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the document's own statement: not beside its text, and not quoted from an earlier mail."""
+        return not (self.is_aside or self.is_quoted or self.field)
+
     def text(self, page: str) -> str:
         """Return the quote; an ellipsis on a line of its own stands for what is left out."""
         own = page[self.start : self.end]
