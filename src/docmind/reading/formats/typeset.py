@@ -141,6 +141,7 @@ class _Flow:
         self._headings: list[tuple[int, str]] = []  # level and text of the headings above
         self._path: tuple[str, ...] = ()
         self._tables = 0
+        self._is_in_fields = False
 
     def finish(self) -> list[Sheet]:
         if self._lines:
@@ -165,6 +166,10 @@ class _Flow:
             self._text(block, block.kind)
 
     def _text(self, block: Block, kind: PageKind) -> None:
+        is_field = kind == "field"
+        if self._is_in_fields and self._y > MARGIN:  # lines of a header stand close together
+            self._y -= line_height("body") // 2 if is_field else -line_height("body") // 2
+        self._is_in_fields = is_field
         with self._placed(PageBlock(kind, 0, 0, block.level, self._path, language=block.language)):
             if block.kind == "code" or block.is_verbatim:
                 self._verbatim(shown(block), "mono")

@@ -143,13 +143,14 @@ class _Parts:
         self._letter.bodies += best.bodies
 
     def _leaf(self, part: Message, kind: str, *, in_page: bool) -> None:
-        name, data = _name(part), payload(part)
-        is_attached = _disposition(part) == "attachment"
+        name, data, disposition = _name(part), payload(part), _disposition(part)
+        is_attached = disposition == "attachment"
+        is_shown = not is_attached and (not name or (kind == "text/plain" and disposition == "inline"))
         if kind == "text/calendar" and not (is_attached and self._letter.invitations):
             said = declared_text(data, charset_of(part))
             if said not in self._letter.invitations:
                 self._letter.invitations.append(said)
-        elif kind in ("text/plain", "text/html", "text/enriched", "text/richtext") and not is_attached and not name:
+        elif kind in ("text/plain", "text/html", "text/enriched", "text/richtext") and is_shown:
             self._letter.bodies.append(body_of(part, kind, data))
         elif in_page and kind.startswith("image/") and not is_attached:
             return  # where the page shows it, its own words tell what it is, or it is counted there

@@ -126,9 +126,9 @@ def _judged(said: Sequence[Said]) -> Iterator[tuple[Block | Table, int]]:
         one = said[at]
         level = one.depth + below
         divider = _DIVIDER.fullmatch(one.text.strip()) if one.text else None
-        run = _header_run(said, at)
+        run = _header_run(said, at, is_announced=is_open)
         following = said[at + 1] if at + 1 < len(said) else None
-        if divider or (_RULE.fullmatch(one.text.strip()) and _header_run(said, at + 1)):
+        if divider or (_RULE.fullmatch(one.text.strip()) and _header_run(said, at + 1, is_announced=True)):
             is_forward = divider is not None and (divider["forward"] or divider["begin"])
             below, is_open = below + (not one.depth), True
             yield one.block, _FORWARDED if is_forward else _OPENING
@@ -170,15 +170,18 @@ def _is_attribution(one: Said, following: Said | None) -> bool:
     return following.depth > one.depth or (any(map(str.isdigit, text)) and OPENS.match(text) is not None)
 
 
-def _header_run(said: Sequence[Said], at: int) -> int:
-    """Return how many blocks are the header of a quoted mail: `From`, `Sent`, `To` and `Subject`; 0 for none."""
+def _header_run(said: Sequence[Said], at: int, *, is_announced: bool) -> int:
+    """Return how many blocks are the header of a quoted mail: `From`, `Sent`, `To` and `Subject`; 0 for none.
+
+    Where no divider announces it, it names a time.
+    """
     kinds: list[str] = []
     for one in said[at : at + _LONGEST_RUN]:
         field = _FIELD.fullmatch(one.text) if one.text and one.depth == said[at].depth else None
         if field is None:
             break
         kinds.append(field.lastgroup or "")
-    is_header = kinds[:1] == ["from"] and "subject" in kinds and ("date" in kinds or "to" in kinds)
+    is_header = kinds[:1] == ["from"] and "subject" in kinds and ("date" in kinds or is_announced)
     return len(kinds) if is_header else 0
 
 
