@@ -375,7 +375,11 @@ class Extractive:
         if target.field and any(one.field == target.field for page in pages for _heading, one in page.passages):
             terms = without_mail_words(terms)
         units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
-        units = [unit for unit in units if not is_echo(target, unit.own(pages[unit.page]))]
+        units = [
+            unit for unit in units
+            if not is_echo(target, unit.own(pages[unit.page]))
+            and (unit.passage.field != "Subject" or target.field == "Subject")  # it stands above the mail as well
+        ]  # fmt: skip
         clauses: list[_Unit] = []
         if target.clause:
             clauses = _of_clause(target.clause, pages, units) or self._looked_up(target.clause, pages, units, terms)
