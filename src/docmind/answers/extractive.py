@@ -27,8 +27,10 @@ from docmind.answers.kinds import (
     is_echo,
     is_labelled,
     is_of_another_year,
+    is_of_values,
     is_statement,
     language_of_question,
+    without_mail_words,
 )
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.spelling import spelled
@@ -72,6 +74,8 @@ CLAUSES = 4  # passages of such clauses that count
 LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
 LABELLED = 0.3  # preference for a value whose label has no word that the question lacks: "Hot water 760"
 ANOTHER_YEAR = 0.3  # penalty for a quote about other years than the question
+QUOTED = 0.5  # penalty for what a mail quotes from an earlier one, which its own words may correct
+FIELD = 1.0  # preference for the line of the header of a mail that states what is asked for
 STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added to a deviation of cosines
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
 HEADED = 0.7  # weight of words that only the heading above a quote has
@@ -368,8 +372,14 @@ class Extractive:
         question = spelled(question, spoken, self._embedder)
         asked, target = asked_part(question), asked_of(_asking(question))
         terms = asked_words(asked)
+        if target.field and any(one.field == target.field for page in pages for _heading, one in page.passages):
+            terms = without_mail_words(terms)
         units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
-        units = [unit for unit in units if not is_echo(target, unit.own(pages[unit.page]))]
+        units = [
+            unit for unit in units
+            if not is_echo(target, unit.own(pages[unit.page]))
+            and (unit.passage.field != "Subject" or target.field == "Subject")  # it stands above the mail as well
+        ]  # fmt: skip
         clauses: list[_Unit] = []
         if target.clause:
             clauses = _of_clause(target.clause, pages, units) or self._looked_up(target.clause, pages, units, terms)
@@ -394,6 +404,7 @@ class Extractive:
         cosines = vectors[1:] @ vectors[0]
         fitting = [_fits(target, unit, pages[unit.page]) for unit in chosen]
         best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
+        best, shares = _own_first(target, chosen, best, shares, fitting)
         proof = best[0]  # of statements of one form any shows that there are such
         if extreme is not None:
             at = next(at for at, one in enumerate(chosen) if one is extreme)
@@ -435,7 +446,7 @@ class Extractive:
             (page, heading, one)
             for page in pages
             for heading, one in page.passages
-            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and not one.is_aside
+            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and one.is_own
         ]
         said = [(heading or page.title, one.text(page.text)) for page, heading, one in passages]
         # German writes every noun with a capital.
@@ -616,11 +627,25 @@ def is_named(topic: str, name: str) -> bool:
     return bool(asked) and all(_is_met(word, held, starts) for word in asked)
 
 
+_HEADER = frozenset(("From", "To", "Cc", "Bcc", "Date", "Subject", "Attachments"))
+_FIELD_OF = {"date": "When", "place": "Where"}  # lines of an invitation
+
+
 def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     """Return the penalty of a passage that cannot be the answer for what it is, 0 for one that can.
 
-    It is negative for the clause of the number that is asked for, and for a value with the label that is asked for.
+    It is negative for the clause of the number that is asked for, for a value with the label that is asked for, and for
+    the line of the header of a mail that is asked for. What a mail quotes comes after its own words.
     """
+    field = unit.passage.field
+    if field and field in (target.field, _FIELD_OF.get(target.kind)):
+        return -FIELD
+    if field and field in _HEADER:
+        return NO_ANSWER
+    return _fits_text(target, unit, page) + QUOTED * unit.passage.is_quoted
+
+
+def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
     if target.clause:
         is_named = is_clause(target.clause, unit.own(page)) or is_clause(target.clause, unit.heading)
         return -CLAUSE if is_named else MISFIT
@@ -657,7 +682,7 @@ def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
     for heading, one in page.passages:
         own = _meets(page.text[one.start : one.end], terms)
         adds = one.lead is None or (own > _meets(page.text[slice(*one.lead)], terms)).any()
-        if not adds and not one.is_row:
+        if not adds and not (one.is_row or one.is_quoted or one.field):
             one = replace(one, lead=None)  # what stands above already says all that this adds
         if one.end - one.start >= SHORTEST:
             text = one.text(page.text)
@@ -749,6 +774,27 @@ def _rank(
     documents = [pages[chosen[at].page].hit.doc_id for at in taken]
     taken.sort(key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
     return taken, tuple(shares[at] for at in taken)
+
+
+def _own_first(
+    target: Asked, chosen: Sequence[_Unit], best: list[int], shares: tuple[float, ...], fitting: Sequence[float]
+) -> tuple[list[int], tuple[float, ...]]:
+    """Return the best passages so that what a mail quotes is never before a value in its own words.
+
+    `No, on the 24th.` has few words of the question, and corrects what is quoted below it.
+    """
+    first = chosen[best[0]]
+    if not first.passage.is_quoted or not is_of_values(target):
+        return best, shares
+    own = [
+        at for at, unit in enumerate(chosen)
+        if unit.page == first.page and not unit.passage.is_quoted and not unit.passage.field and fitting[at] <= 0
+    ]  # fmt: skip
+    if not own:
+        return best, shares
+    at = max(own, key=lambda one: chosen[one].coverage)
+    rest = [(one, share) for one, share in zip(best, shares, strict=True) if one != at]
+    return [at, *(one for one, _share in rest)], (1.0, *(share for _one, share in rest))
 
 
 def _standing_out(cosines: np.ndarray, at: int) -> float:

@@ -167,7 +167,7 @@ class Examples:
             running = set[str]().union(*(edges(other.text) for n, other in enumerate(pages) if 0 < abs(n - at) <= 2))
             with suppress(DamagedError):  # reported where the page is read
                 for _heading, passage in headed_passages(page.text, running, page.structure()):
-                    if passage.is_row or passage.is_aside:
+                    if passage.is_row or not passage.is_own:
                         continue
                     said = page.text[passage.start : passage.end]
                     if (example := question_of(said, info.language)) is not None:

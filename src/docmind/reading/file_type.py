@@ -86,17 +86,16 @@ PLAIN = ("txt", "markdown", "csv", "code")
 """The kinds of plain text."""
 
 _HEADER_BYTES = 64 * 1024
-_HEADER = re.compile(rb"(?:From [^\n]*\n)?((?:[!-9;-~]{1,100}:[^\n]*\n(?:[ \t]+[^\n]*\n)*)+)")
+_HEADER = re.compile(rb"(?:>?From [^\n]*\n)?((?:[!-9;-~]{1,100}:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
 _FIELD = re.compile(rb"^([!-9;-~]{1,100}):", re.M)
 _OF_MAIL = frozenset((b"from", b"to", b"subject", b"date", b"received", b"message-id", b"return-path", b"delivered-to"))
-_ENCODED = frozenset((b"mime-version", b"content-transfer-encoding"))
+_ON_THE_WAY = frozenset((b"mime-version", b"content-transfer-encoding", b"received", b"message-id", b"return-path"))
 _OUTLOOK = "__properties_version1.0".encode("utf-16-le")  # a part of each mail that Outlook saves
-_MAILBOXES = ("mbox", "mbx", "emlx", "msg")
-_MAILS = ("eml", *_MAILBOXES)
-_ENCODED_BODY = re.compile(  # or another than plain text, or words of the header that are encoded
-    rb"^content-type:(?!\s*text/plain)|^content-transfer-encoding:(?!\s*(?:[78]bit|binary)\b)|=\?[\w-]+\?[bq]\?",
-    re.I | re.M,
-)
+_COUNTED = re.compile(rb"\s*\d{1,12}\s*\n")  # the first line of a mail that Apple's program saves
+_NEXT_MAIL = re.compile(rb"\n\r?\nFrom [^\n]*\n[!-9;-~]{1,100}:")
+_MAILBOXES, _MAILS, _WEB_ARCHIVES = ("mbox", "mbx"), ("eml", "emlx"), ("mht", "mhtml")
+
+_OTHER_PARTS = re.compile(rb"multipart/|message/|application/|text/(?!plain\b)", re.I)
 
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
@@ -113,10 +112,13 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     if not data.strip(b"\x00 \t\r\n"):
         raise EmptyFileError(_("{name} is empty: it holds nothing but spaces or zeros.").format(name=upload.name))
     if data.startswith(_OLE):
-        _refuse_mail(upload)
+        if _OUTLOOK in data or _suffix(upload.name) == "msg":
+            return "mail", upload
         return _in_ole(upload)
     if data.startswith(_ZIP):
         return _in_zip(upload), upload
+    if mail := _mail(upload):
+        return mail, upload
     # Some mail gateways and scanners put lines before the header; readers accept it within the first kilobyte.
     if b"%PDF-" in data[:1024]:
         return "pdf", upload
@@ -130,21 +132,22 @@ def identify(upload: Upload) -> tuple[str, Upload]:
 def has_known_name(name: str) -> bool:
     """Return whether the name ends like that of a file that DocMind reads."""
     suffix = _suffix(name)
-    return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in ("txt", "log")
+    mails = (*_MAILS, *_MAILBOXES, *_WEB_ARCHIVES, "msg")
+    return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in mails or suffix in ("txt", "log")
 
 
 def may_be_plain(name: str, size: int) -> bool:
     """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
     suffix = _suffix(name)
-    is_named = suffix in ("txt", "log") or _TEXT_NAMES.get(suffix, "html") != "html"
+    is_named = suffix in ("txt", "log", "eml") or _TEXT_NAMES.get(suffix, "html") != "html"
     return is_named and 0 < size <= _PLAIN_BYTES
 
 
 def is_plain(upload: Upload) -> bool:
     """Return whether a file is certainly short plain text: read without a parser of binary data.
 
-    It holds UTF-8 without control characters, begins like no other format, and has the name of a text. The check itself
-    decodes and counts, so the owner makes it.
+    It holds UTF-8 without control characters, begins like no other format, and has the name of a text. A mail may have
+    nothing but text. The check itself decodes and counts, so the owner makes it.
     """
     data = upload.data
     if upload.password is not None or not may_be_plain(upload.name, len(data)) or _CONTROLS.search(data):
@@ -155,11 +158,19 @@ def is_plain(upload: Upload) -> bool:
         return False
     if _FLAT.match(head):
         return False
+    kind = _mail(upload)
+    if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
+        return False
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return bool(data.strip())
+
+
+def is_text_mail(data: bytes) -> bool:
+    """Return whether a mail certainly has no part but one of plain text: nowhere in it does another type stand."""
+    return _OTHER_PARTS.search(data) is None
 
 
 def _image(data: bytes) -> str | None:
@@ -187,7 +198,6 @@ def _text(upload: Upload) -> str:
             )
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
     if is_text and suffix not in _PROMISES:
-        _refuse_mail(upload)
         _refuse_notebook(upload)
     is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
@@ -202,29 +212,23 @@ def _text(upload: Upload) -> str:
     return "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
 
 
-def _refuse_mail(upload: Upload) -> None:
-    """Raise `UnsupportedFileError` for a mail, by its name or its header: the bodies of most are encoded.
+def _mail(upload: Upload) -> str | None:
+    """Return the kind of a mail, a mailbox or a saved web page, by its name and its header; None for other files.
 
-    A mail that is plain text as it stands is read as that.
+    Whatever their names, mails are told by a header that programs write and not people.
     """
-    suffix = _suffix(upload.name)
-    header = _HEADER.match(upload.data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip().replace(b"\r\n", b"\n"))
+    data, suffix = upload.data, _suffix(upload.name)
+    start = data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip().replace(b"\r\n", b"\n")
+    start = _COUNTED.sub(b"", start, count=1) if suffix == "emlx" else start
+    header = _HEADER.match(start)
     fields = {name.lower() for name in _FIELD.findall(header[1])} if header else set[bytes]()
-    is_archive = suffix in ("mht", "mhtml") or b"snapshot-content-location" in fields
-    if fields & _ENCODED and is_archive:
-        raise UnsupportedFileError(
-            _("{name} is a web page saved with its pictures in one file, which DocMind does not read.").format(
-                name=upload.name
-            ),
-            hint=_("Open it in a browser, print it to PDF or save it as HTML, and add that."),
-        )
-    is_outlook = upload.data.startswith(_OLE) and _OUTLOOK in upload.data
-    is_plain_mail = suffix not in _MAILBOXES and header is not None and not _ENCODED_BODY.search(header[1])
-    if is_outlook or (not is_plain_mail and (suffix in _MAILS or (fields & _ENCODED and fields & _OF_MAIL))):
-        raise UnsupportedFileError(
-            _("{name} is an e-mail or a mailbox, which DocMind does not read yet.").format(name=upload.name),
-            hint=_("Open it in your mail program, print it to PDF or save its text, and add that."),
-        )
+    if b"snapshot-content-location" in fields or (suffix in _WEB_ARCHIVES and b"content-type" in fields):
+        return "mhtml"
+    is_box = header is not None and start.startswith(b"From ")
+    if is_box and (suffix in _MAILBOXES or _NEXT_MAIL.search(data)):
+        return "mailbox"
+    is_named = suffix in (*_MAILS, *_MAILBOXES)
+    return "mail" if (is_named and header) or (fields & _ON_THE_WAY and fields & _OF_MAIL) else None
 
 
 def _refuse_notebook(upload: Upload) -> None:

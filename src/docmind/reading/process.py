@@ -44,7 +44,7 @@ def serve_plain(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
 def _open_plain(kind: str, upload: Upload, rules: Rules) -> tuple[Opened, str]:
     """Open a plain text. No parser of another format may run in a process that serves several files."""
-    if kind not in file_type.PLAIN:
+    if kind not in file_type.PLAIN and not (kind == "mail" and file_type.is_text_mail(upload.data)):
         raise UnsupportedFileError(_("{name} is not plain text.").format(name=upload.name))
     return reader(kind)(upload, kind, rules), ""
 

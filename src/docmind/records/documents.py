@@ -80,6 +80,14 @@ class Upload:
     fetched_at_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """A file inside another one that is a document by itself: an attachment of a mail, a member of an archive."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageText:
     """What a page says and how that was read: what every record of a page has. Sizes are pixels of the page image."""

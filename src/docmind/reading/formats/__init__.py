@@ -102,6 +102,9 @@ _READERS = {
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
     "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),
     "rtf": ("docmind.reading.formats.rtf:open_rtf", "docmind"),
+    "mail": ("docmind.reading.formats.mail:open_mail", "docmind"),
+    "mailbox": ("docmind.reading.formats.mail:open_mailbox", "docmind"),
+    "mhtml": ("docmind.reading.formats.mail:open_web_archive", "lxml"),
 }
 """The function that opens a kind of file, and the distribution that reads its format."""
 

@@ -56,7 +56,7 @@ _TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
-_BESIDE = frozenset(("header", "footer", "footnote", "comment", "note"))  # what stands beside the text itself
+_BESIDE = frozenset(("header", "footer", "footnote", "comment", "note", "quoted"))  # what stands beside the text itself
 _TITLE_MAX = 300  # characters of a title that goes with what stands below it
 
 Edges = list[tuple[float, float]]
@@ -102,7 +102,7 @@ def shown(block: Block) -> str:
     if block.kind == "comment":
         by = " ".join(filter(None, ("Comment", f"by {block.author}" if block.author else "")))
         return f"{by} on “{block.anchor}”: {block.text}" if block.anchor else f"{by}: {block.text}"
-    if block.kind in ("heading", "item", "footnote", "note") and block.marker:
+    if block.kind in ("heading", "item", "footnote", "note", "field") and block.marker:
         return f"{block.marker} {block.text}"
     return block.text
 
@@ -150,6 +150,7 @@ class _Flow:
         self._headings: list[tuple[int, str]] = []  # level and text of the headings above
         self._path: tuple[str, ...] = ()
         self._tables = 0
+        self._is_in_fields = False
 
     def finish(self) -> list[Sheet]:
         if self._lines or self._is_paged:
@@ -176,11 +177,15 @@ class _Flow:
             self._text(block, block.kind)
 
     def _text(self, block: Block, kind: PageKind) -> None:
+        is_field = kind == "field"
+        if self._is_in_fields and self._y > MARGIN:  # lines of a header stand close together
+            self._y -= line_height("body") // 2 if is_field else -line_height("body") // 2
+        self._is_in_fields = is_field
         with self._placed(PageBlock(kind, 0, 0, block.level, self._path, language=block.language)):
             if block.kind == "code" or block.is_verbatim:
                 self._verbatim(shown(block), "mono")
             else:
-                inset = _INSET * min(block.level, _DEEPEST) if block.kind == "item" else 0
+                inset = _INSET * min(block.level, _DEEPEST) if block.kind in ("item", "quoted") else 0
                 self._paragraph(shown(block), face_of(block), inset)
 
     @contextmanager

@@ -37,6 +37,8 @@ _KINDS = {
     "text": N_("Text"),
     "code": N_("Code"),
     "jpeg": "JPEG",
+    "mail": N_("Mail"),
+    "mailbox": N_("Mailbox"),
 }
 
 
