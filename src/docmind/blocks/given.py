@@ -28,7 +28,8 @@ BlockKind = Literal[TextKind, "page_break"]
 CellType = Literal[
     "text", "number", "amount", "percent", "date", "time", "duration", "bool", "error", "empty"
 ]  # fmt: skip
-
+Symbols = tuple[tuple[int, tuple[str, ...]], ...]
+"""The parts of code: the line of each, counted from 0, and its symbols, outermost first ("class Desk", "def ask")."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
@@ -37,8 +38,9 @@ class Block:
     `text` is as a reader of the document sees it: accents composed, soft hyphens and invisible characters removed.
     `level` counts from 1 for a heading, and from 0 for an item within items; a line of a plain text has 1 behind a
     blank line. `marker` is what stands before it as shown: the number of a heading ("2.1"), of a list item ("4.",
-    "a)", "•", "☒") or of a footnote. `language` is that of code. `latex` is an equation's, whose `text` has the plain
-    words. `anchor` is the text that a footnote or comment belongs to, and `author` who wrote a comment. `is_verbatim`
+    "a)", "•", "☒") or of a footnote. `language` is that of code, and `symbols` its parts. `latex` is an equation's,
+    whose `text` has the plain words. `anchor` is the text that a footnote or comment belongs to, and `author` who wrote
+    a comment. `is_verbatim`
     keeps lines and spaces; code always does.
     """
 
@@ -47,6 +49,7 @@ class Block:
     level: int = 0
     marker: str = ""
     language: str = ""
+    symbols: Symbols = ()
     latex: str = ""
     anchor: str = ""
     author: str = ""

@@ -89,7 +89,9 @@ _READERS = {
     **dict.fromkeys(
         ("png", "jpeg", "webp", "gif", "bmp", "tiff"), ("docmind.reading.formats.image:open_image", "pillow")
     ),
-    **dict.fromkeys(("txt", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
+    "txt": ("docmind.reading.formats.text:open_text", "docmind"),
+    "code": ("docmind.reading.formats.source_code:open_code", "tree-sitter"),
+    "notebook": ("docmind.reading.formats.notebook:open_notebook", "docmind"),
     "markdown": ("docmind.reading.formats.markdown:open_markdown", "markdown-it-py"),
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -167,7 +167,7 @@ class _Flow:
     def _text(self, block: Block, kind: PageKind) -> None:
         with self._placed(PageBlock(kind, 0, 0, block.level, self._path, language=block.language)):
             if block.kind == "code" or block.is_verbatim:
-                self._verbatim(shown(block), "mono")
+                self._verbatim(shown(block), "mono", dict(block.symbols))
             else:
                 inset = _INSET * min(block.level, _DEEPEST) if block.kind == "item" else 0
                 self._paragraph(shown(block), face_of(block), inset)
@@ -200,12 +200,16 @@ class _Flow:
             self._y += step
         self._y += step // 2
 
-    def _verbatim(self, text: str, face: Face) -> None:
+    def _verbatim(self, text: str, face: Face, symbols: Mapping[int, tuple[str, ...]]) -> None:
+        """Place lines as they are; a part of code that begins at a line is a block with its symbols."""
         step, wide = line_height(face), font(face).getlength("0")
         columns = int((WIDTH - 2 * MARGIN) / wide)
         before = "\n\n"
-        for raw in text.expandtabs(8).splitlines():
+        for number, raw in enumerate(text.expandtabs(8).splitlines()):
             line = raw.rstrip()
+            if number in symbols and self._placing is not None:
+                self._note()
+                self._placing = replace(self._placing, path=(*self._path, *symbols[number]))
             indent = len(line) - len(line.lstrip())
             if not line:
                 self._y += step
