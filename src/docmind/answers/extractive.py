@@ -510,7 +510,7 @@ class Extractive:
             running = set().union(*(edges(other.text) for other in others if other is not None))
             window = (start, start + len(hit.text))
             if hit.modality == "code":
-                found = [("", passage) for passage in code_passages(record.text)]
+                found = code_passages(record.text, structure)
             else:
                 found = headed_passages(record.text, running, structure)
             placed = Words.unpack(record.words) if record.text_source == "ocr" and self._least_certainty else None

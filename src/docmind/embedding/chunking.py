@@ -61,7 +61,7 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
     """Return the parts of a page that is made of blocks; none where they cover only a part of it.
 
     Rows of a table are kept together and apart from prose, and a row is not torn where it fits into a window. Of code
-    each definition is a part, whose context is its symbols; a long one is cut between lines. `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2).
+    each definition is a part, whose context is what it stands in; a long one is cut between lines. `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2).
 
     Of a page of a PDF only tables are known. Cut apart from the text around them, their rows were found less often
     (recall at 5 of questions to financial filings 0.842 to 0.789), so such a page is cut at equal steps.
@@ -80,8 +80,9 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
                 found.append(Part(start, end, modality, "" if is_named else names))
         elif modality == "code":
             for definitions in _definitions(run, pieces):
-                named = _symbols_of(definitions)
-                for start, end in _row_windows(text, pieces, size, _lines_of(text, definitions)):
+                named = _above(definitions)
+                room = max(size // 2, size - len(named) // _PIECE_CHARS)
+                for start, end in _row_windows(text, pieces, room, _lines_of(text, definitions)):
                     found.append(Part(start, end, modality, named))
         else:
             spans = _windows_of(text, pieces, size, run[0].start, run[-1].end)
@@ -165,8 +166,8 @@ def _pieces_in(pieces: np.ndarray, start: int, end: int) -> int:
     return int(last - first)
 
 
-def _symbols_of(definitions: Sequence[PageBlock]) -> str:
-    """Return the symbols of parts of code, those that several have in common once."""
+def _above(definitions: Sequence[PageBlock]) -> str:
+    """Return the headings and symbols of parts of code, those that several have in common once."""
     named = dict.fromkeys(symbol for block in definitions if block.kind == "code" for symbol in block.path)
     return " · ".join(named)[:_CONTEXT_CHARS]
 

@@ -97,6 +97,8 @@ _READERS = {
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
+    "bib": ("docmind.reading.formats.bibtex:open_bibtex", "docmind"),
+    "ris": ("docmind.reading.formats.ris:open_ris", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
 }
 """The function that opens a kind of file, and the distribution that reads its format."""

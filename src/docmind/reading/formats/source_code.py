@@ -24,7 +24,7 @@ from docmind.records.documents import Upload
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-_LONGEST = 4_000_000  # characters that are parsed; a longer file is generated
+_LONGEST = 1_000_000  # characters that are parsed; hostile ones take 10 s, and a longer file is generated
 _DEEPEST = 200  # nodes within each other that are looked through
 _LONG = 80  # lines of a function whose inner functions are parts too
 _NAME_MAX = 100  # characters of a symbol
@@ -117,6 +117,10 @@ _WRAPPERS = frozenset(
 _ABOVE = re.compile("comment|attribute|annotation|decorator")
 _ASSIGNED = re.compile("function|class|arrow")
 _FUNCTIONS = re.compile(r"function|method|constructor|destructor|operator|declarator|assignment|field|property")
+# A line that only closes what was begun, with a comment on what that is.
+_CLOSING = re.compile(
+    r"(?=[})\];,]|end\b|#\s*endif|\?>)[})\];,\s]*(?:end\b|#\s*endif|\?>)?[})\];,\s]*(?:(?://|/\*|#|--).*)?"
+)
 _WITH_BODY = frozenset(("struct_specifier", "union_specifier", "enum_specifier", "class_specifier"))
 
 
@@ -165,7 +169,7 @@ def symbols_of(text: str, language: str) -> Symbols:
     for owner, run in groupby(walk.owners):
         count = len(list(run))
         begins = next((at + n for n in range(count) if lines[at + n].strip()), None)
-        is_rest = begins is not None and not any(any(map(str.isalnum, line)) for line in lines[at : at + count])
+        is_rest = all(not line.strip() or _CLOSING.fullmatch(line.strip()) for line in lines[at : at + count])
         if begins is not None and (not found or not is_rest):  # a closing bracket belongs to what it closes
             found.append((begins, owner.path))
         at += count
@@ -200,7 +204,7 @@ class _Walk:
             waiting += [
                 (child, below, deep)
                 for child, below, deep in reversed(inner)
-                if below is not None and deep < _DEEPEST and child.start_point.row < child.end_point.row
+                if below is not None and deep < _DEEPEST and _may_hold(child)
             ]
         return self._broken <= _BROKEN * len(self._lines)
 
@@ -245,8 +249,10 @@ class _Walk:
         """Return a definition as its language writes it ("class Desk", "def ask", "ask()"); "" where it is none."""
         word = self._words[node.type]
         kind = node.type
-        if kind in _WITH_BODY and node.child_by_field_name("body") is None:
-            return ""  # `struct point p;` only uses one
+        is_one_line = node.start_point.row == node.end_point.row
+        if kind in _WITH_BODY or (kind == "method_declaration" and is_one_line):
+            if node.child_by_field_name("body") is None:
+                return ""  # `struct point p;` uses one, and a method of an interface only names one
         if kind == "impl_item":
             said = [_said(node.child_by_field_name(field)) for field in ("trait", "type")]
             return _cut(f"impl {' for '.join(filter(None, said))}")
@@ -259,6 +265,11 @@ class _Walk:
         receiver = _said(node.child_by_field_name("receiver")) if kind == "method_declaration" else ""
         said = " ".join(filter(None, (word, receiver, name))) if word else f"{name}()"
         return _cut(said) if name else ""
+
+
+def _may_hold(node: Node) -> bool:
+    """Return whether a definition may lie within a node: it has several lines, or is a form around one."""
+    return node.start_point.row < node.end_point.row or node.type in _WRAPPERS
 
 
 def _name_node(node: Node) -> Node | None:

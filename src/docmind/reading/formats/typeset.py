@@ -49,6 +49,7 @@ _FACES: dict[Face, tuple[str, int]] = {
 }
 _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
 _COLUMN_GAP, _NARROWEST = 18, 60
+_BREAKABLE = 130  # pixels that a column has at least whose long words are broken
 CELL_MAX = 2_000  # characters of a cell that are placed
 _TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated on each sheet
 _SAMPLE = 100  # rows that settle the widths of a table's columns
@@ -274,7 +275,7 @@ class _Flow:
             spans = self._short_row(lines, edges, before, "bold" if is_header else "body")
         if len(self._sheets) == sheets and self._start is not None:
             place, end = min(self._start, *(start for start, _until in spans)), self._length
-            cells_at = tuple([(max(start, place), min(max(until, place), end)) for start, until in spans])
+            cells_at = tuple([(min(max(a, place), end), min(max(b, place), end)) for a, b in spans])
             self._blocks.append(PageBlock(kind, place, end, 0, self._path, table, cells_at, raws=raws))
         else:  # a row that runs on over the next sheet has no cells
             self._note()
@@ -457,7 +458,10 @@ def _columns(rows: Sequence[Sequence[str]]) -> Edges | None:
             widest[number] = max(widest[number], min(measure(" ".join(parts)), 2.0 * room))
             words[number] = max(words[number], min(max(map(measure, parts), default=0.0), room / 3))
     if sum(words) > room:
-        return None
+        most = _narrowed(words, room)
+        if most < _BREAKABLE:
+            return None
+        words = [min(word, most) for word in words]
     spare = room - sum(words)
     wants = [wide - word for wide, word in zip(widest, words, strict=True)]
     share = min(1.0, spare / max(sum(wants), 1.0))
@@ -469,6 +473,16 @@ def _columns(rows: Sequence[Sequence[str]]) -> Edges | None:
         edges.append((x, wide + 1.0))
         x += wide + _COLUMN_GAP
     return edges
+
+
+def _narrowed(words: Sequence[float], room: float) -> float:
+    """Return the width to which the widest columns are to be cut so that all fit; 0 where even that does not help."""
+    left = room
+    for count, word in zip(range(len(words), 0, -1), sorted(words), strict=True):
+        if word * count > left:
+            return left / count
+        left -= word
+    return 0.0
 
 
 @cache

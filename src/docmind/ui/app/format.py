@@ -32,6 +32,8 @@ _KINDS = {
     "txt": N_("Text"),
     "text": N_("Text"),
     "code": N_("Code"),
+    "notebook": "Jupyter",
+    "bib": "BibTeX",
     "jpeg": "JPEG",
 }
 
