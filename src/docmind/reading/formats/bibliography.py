@@ -59,22 +59,19 @@ def blocks_of_entries(entries: Sequence[Entry]) -> Iterator[Block | Table]:
 
 
 def cited(entry: Entry) -> str:
-    """Return an entry as it stands in a list of references: who, when, what, where."""
+    """Return an entry as it stands in a list of references, as one sentence: who, when, what, where."""
     names = entry.authors or entry.editors
     by = ", ".join(names[:_AUTHORS_MAX]) + (" et al." if len(names) > _AUTHORS_MAX else "")
     if not entry.authors and entry.editors:
         by += " (eds.)" if len(entry.editors) > 1 else " (ed.)"
     issue = f"{entry.volume}({entry.number})" if entry.volume and entry.number else entry.volume or entry.number
     pages = f"pp. {entry.pages}" if entry.pages and not issue else entry.pages
-    where = ", ".join(filter(None, (entry.venue, issue, pages)))
     publisher = entry.publisher if entry.publisher != entry.venue else ""
-    head = f"{by} ({entry.year})" if by and entry.year else by or (f"({entry.year})" if entry.year else "")
+    head = " ".join(filter(None, (by, f"({entry.year})" if entry.year else "")))
+    title = f"“{entry.title}”" if entry.title else ""
     address = f"https://doi.org/{entry.doi}" if entry.doi else entry.url
-    return " ".join(map(_ended, filter(None, (head, entry.title, where, publisher)))) + (f" {address}" * bool(address))
-
-
-def _ended(part: str) -> str:
-    return part if part.endswith((".", "?", "!")) else f"{part}."
+    what = ", ".join(filter(None, (title, entry.venue, issue, pages, publisher, address)))
+    return ": ".join(filter(None, (head, what)))
 
 
 def _fields(entry: Entry) -> Iterable[tuple[str, str]]:
