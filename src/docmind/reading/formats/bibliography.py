@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from docmind.blocks import Block, Table
 
 _AUTHORS_MAX = 10  # names in a citation
-_COLUMNS = ("Key", "Type", "Title", "Author", "Year", "Published in")
+_CAPTION = "Bibliography: papers and other works"
+_COLUMNS = ("Title", "Author", "Year", "Published in", "Type", "Key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +48,10 @@ class Entry:
 def blocks_of_entries(entries: Sequence[Entry]) -> Iterator[Block | Table]:
     """Yield a table with a row for each entry, and then each entry by itself."""
     if entries:
-        rows = [(one.key, one.type, one.title, one.by, one.year, one.venue or one.publisher) for one in entries]
+        rows = [(one.title, one.by, one.year, one.venue or one.publisher, one.type, one.key) for one in entries]
         kept = [at for at in range(len(_COLUMNS)) if any(row[at] for row in rows)]
         named = [[name for at, name in enumerate(_COLUMNS) if at in kept]]
-        yield Table(rows=named + [[row[at] for at in kept] for row in rows], header_rows=1)
+        yield Table(rows=named + [[row[at] for at in kept] for row in rows], header_rows=1, caption=_CAPTION)
     for one in entries:
         yield Block(kind="heading", text=one.title or one.key or one.by or one.type, level=2)
         yield Block(kind="paragraph", text=cited(one))

@@ -6,6 +6,7 @@ An entry that is broken is read up to where it breaks, and counted; the next one
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -23,17 +24,20 @@ _KEY = re.compile(r"\s*([^\s,{}=\"]*)\s*")
 _FIELD = re.compile(r"[\s,]*([^\s,{}=\"#()]+)\s*=\s*")
 _BARE = re.compile(r"[^\s,{}#\"]+")
 _BRACES = re.compile(r"\\.|[{}]", re.S)
+_BRACES_AND = re.compile(r"\\.|[{}]| and (?=\S)", re.IGNORECASE)
 _QUOTES = re.compile(r"\\.|[{}\"]", re.S)
-_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
-_MACROS_MAX = 100_000  # characters of a value that macros make
+_MACROS_MAX = 20_000  # characters of a value that macros make
 _MONTHS = {
     name[:3].lower(): name
     for name in (
         "January February March April May June July August September October November December".split()
     )
 }  # fmt: skip
-_DEEPEST = 5  # entries that refer to each other
-_HELD_APART = frozenset(("crossref", "xdata", "key", "ids", "title", "subtitle", "options", "entryset", "relatedtype"))
+_DEEPEST, _MOST_XDATA = 2, 10  # entries that refer to each other, and those that one refers to
+_HELD_APART = frozenset(
+    """crossref xdata key ids title subtitle options entryset relatedtype abstract annotation annote file keywords note
+    pages doi url""".split()
+)
 # What programs note for themselves.
 _HOUSEKEEPING = re.compile(
     r"file|timestamp|owner|groups|date-(?:added|modified)|(?:creation|modification)date|bdsk-.*|__markedentry|"
@@ -73,11 +77,12 @@ class _BrokenError(Exception):
 
 def _entries(text: str, losses: Losses) -> Iterator[_Raw]:
     macros = dict(_MONTHS)
+    starts = [found.start() for found in _NEXT.finditer(text)]
     at = 0
     while (begun := _BEGINS.search(text, at)) is not None:
         kind = begun[1].lower()
-        limit = _NEXT.search(text, begun.end())
-        end = limit.start() if limit is not None else len(text)
+        after = bisect_left(starts, begun.end())
+        end = starts[after] if after < len(starts) else len(text)
         if kind in ("comment", "preamble"):
             at = end
             continue
@@ -118,10 +123,12 @@ def _fields(text: str, at: int, end: int, fields: dict[str, str], macros: Mappin
 def _value(text: str, at: int, end: int, macros: Mapping[str, str]) -> tuple[str, int]:
     """Return a value, its parts between `#` put together, and where it ends."""
     parts: list[str] = []
+    size = 0
     while True:
         part, at = _part(text, at, end, macros)
         parts.append(part)
-        if sum(map(len, parts)) > _MACROS_MAX and len(parts) > 1:
+        size += len(part)
+        if size > _MACROS_MAX and len(parts) > 1:
             raise _BrokenError
         more = re.compile(r"\s*#\s*").match(text, at, end)
         if more is None:
@@ -155,7 +162,7 @@ def _inherited(raw: _Raw, by_key: Mapping[str, _Raw], depth: int) -> dict[str, s
     fields = dict(raw.fields)
     if depth >= _DEEPEST:
         return fields
-    named = [(name.strip(), True) for name in fields.get("xdata", "").split(",")]
+    named = [(name.strip(), True) for name in fields.get("xdata", "").split(",", _MOST_XDATA)[:_MOST_XDATA]]
     for name, is_all in [*named, (fields.get("crossref", "").strip(), False)]:
         parent = by_key.get(name.lower())
         if not name or parent is None or parent is raw:
@@ -211,12 +218,13 @@ def _address(value: str) -> str:
 
 def _names(value: str) -> tuple[str, ...]:
     """Return the names in a list of BibTeX: parted by "and" outside of braces; a name in braces stays as it is."""
+    value = " ".join(value.split())
     names: list[str] = []
     depth = start = 0
-    for sign in re.finditer(r"\\.|[{}]|\s+and\s+", value, re.S | re.IGNORECASE):
+    for sign in _BRACES_AND.finditer(value):
         if sign[0] in "{}":
             depth = max(0, depth + (1 if sign[0] == "{" else -1))
-        elif depth == 0 and _AND.fullmatch(sign[0]):
+        elif depth == 0 and sign[0][0] == " ":
             names.append(value[start : sign.start()])
             start = sign.end()
     names.append(value[start:])

@@ -69,19 +69,21 @@ class _Text:
         if sign == "{":
             return self.group("}", depth + 1) if depth < _DEEPEST else ""
         if sign in ("$", "$$"):
-            start = self._at
-            if sign not in self._signs[start:]:
-                return sign
-            while self._at < len(self._signs) and self._signs[self._at] != sign:
-                self._at += 1
-            formula = "".join(self._signs[start : self._at])
-            self._at += 1
-            return words_of_latex(formula)
+            return self._formula(sign)
         if sign in _SIGNS:
             return _SIGNS[sign]
         if sign.startswith("\\") and len(sign) > 1:
             return self._command(sign[1:].rstrip().rstrip("*"), depth)
         return "" if sign == "}" else sign
+
+    def _formula(self, sign: str) -> str:
+        """Return a formula up to the sign that closes it; the sign itself where none does, as in a price."""
+        try:
+            end = self._signs.index(sign, self._at)
+        except ValueError:
+            return sign
+        formula, self._at = "".join(self._signs[self._at : end]), end + 1
+        return words_of_latex(formula)
 
     def _command(self, name: str, depth: int) -> str:
         if name in _ACCENTS:

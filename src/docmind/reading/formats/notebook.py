@@ -150,7 +150,7 @@ def _code(cell: dict[str, Any], language: str, losses: Losses) -> Iterator[Block
         if output.get("output_type") in ("execute_result", "pyout") and is_run and not named:
             if (first := next(found, None)) is None:
                 continue
-            yield Block(kind="caption", text=f"Out [{number}]:")
+            yield Block(kind="caption", text=f"Out[{number}]:")
             yield first
             named = True
         yield from found

@@ -44,26 +44,31 @@ def blocks_of_ris(text: str, losses: Losses) -> Iterator[Block | Table]:
 
 def _records(text: str, losses: Losses) -> Iterator[dict[str, list[str]]]:
     """Yield the values of each entry by tag. A line without a tag goes on the value before it."""
-    tags: dict[str, list[str]] | None = None
+    tags: dict[str, list[list[str]]] | None = None
     last: list[str] | None = None
     for line in text.splitlines():
         found = _LINE.match(line.rstrip())
         if found is None:
-            if last and line.strip():
-                last[-1] = f"{last[-1]} {line.strip()}"
+            if last is not None:
+                last.append(line)
             continue
-        tag, value = found[1], " ".join((found[2] or "").split())
+        tag, value = found[1], found[2] or ""
         if tag in ("TY", "ER"):
             if tags:
-                yield tags
-            tags, last = ({"TY": [value]}, None) if tag == "TY" else (None, None)
+                yield _whole(tags)
+            tags, last = ({"TY": [[value]]}, None) if tag == "TY" else (None, None)
         elif tags is None:
             losses.note("part")  # outside of every entry
-        elif value:
-            last = tags.setdefault(tag, [])
-            last.append(value)
+        else:
+            last = [value]
+            tags.setdefault(tag, []).append(last)
     if tags:
-        yield tags
+        yield _whole(tags)
+
+
+def _whole(tags: dict[str, list[list[str]]]) -> dict[str, list[str]]:
+    texts = {tag: [" ".join(" ".join(lines).split()) for lines in values] for tag, values in tags.items()}
+    return {tag: [text for text in values if text] for tag, values in texts.items()}
 
 
 def _entry(tags: dict[str, list[str]]) -> Entry:
