@@ -63,7 +63,7 @@ def test_plain_text_by_its_name(name: str, data: bytes, kind: str) -> None:
     assert kind_of(name, data) == kind
 
 
-@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xlsx", "a.epub", "a.png"])
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xlsx", "a.epub", "a.png", "a.ipynb"])
 def test_a_name_that_promises_more_than_text_is_a_broken_file(name: str) -> None:
     with pytest.raises(errors.CorruptFileError, match="but holds plain text"):
         identify(Upload(name, b"just words"))
@@ -132,14 +132,29 @@ NOTEBOOK = (
             b"From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: multipart/related\n\nx",
             "a web page saved",
         ),
-        ("a.ipynb", NOTEBOOK, "a notebook"),
-        ("a.txt", b"\n" + NOTEBOOK, "a notebook"),
     ],
 )
-def test_mail_and_notebooks_are_refused_with_what_to_do(name: str, data: bytes, what: str) -> None:
+def test_mail_is_refused_with_what_to_do(name: str, data: bytes, what: str) -> None:
     with pytest.raises(errors.UnsupportedFileError, match=what) as refused:
         identify(Upload(name, data))
     assert "add that" in (refused.value.hint or "")
+
+
+@each_of(
+    "name, data, kind",
+    [
+        ("a.ipynb", NOTEBOOK, "notebook"),
+        ("a.txt", b"\n" + NOTEBOOK, "notebook"),
+        ("a.json", NOTEBOOK.replace(b"cells", b"worksheets"), "notebook"),
+        ("a.ipynb", b'{"nbformat": 4, "cells": [', "notebook"),
+        ("a.bib", b"just words", "bib"),
+        ("a.txt", b"% mine\n@article{a,\n title={B}}", "bib"),
+        ("a.ris", b"TY  - JOUR", "ris"),
+        ("a.txt", b"\xef\xbb\xbfTY  - JOUR\r\nER  - \r\n", "ris"),
+    ],
+)
+def test_notebooks_and_bibliographies_are_known_by_name_and_contents(name: str, data: bytes, kind: str) -> None:
+    assert kind_of(name, data) == kind
 
 
 @each_of(
@@ -150,6 +165,9 @@ def test_mail_and_notebooks_are_refused_with_what_to_do(name: str, data: bytes, 
         ("a.txt", b'{"notebooks": [{"cells": [], "nbformat": 4}]}', "txt"),
         ("a.txt", b'{"cells": "nbformat": no JSON', "txt"),
         ("a.py", b"nbformat = 4\ncells = []", "code"),
+        ("a.txt", b"@ada{bo} writes to @bo.", "txt"),
+        ("a.txt", b"TY  -  for the boat", "txt"),
+        ("a.md", b"@article{a, title={B}}", "markdown"),
         ("a.eml", b"Subject: Hello\n\nHello\n", "txt"),
         (
             "a.eml",

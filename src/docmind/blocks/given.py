@@ -31,6 +31,7 @@ CellType = Literal[
 Symbols = tuple[tuple[int, tuple[str, ...]], ...]
 """The parts of code: the line of each, counted from 0, and its symbols, outermost first ("class Desk", "def ask")."""
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """One block of text, without the marks of its format.

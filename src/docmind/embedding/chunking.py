@@ -61,7 +61,8 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
     """Return the parts of a page that is made of blocks; none where they cover only a part of it.
 
     Rows of a table are kept together and apart from prose, and a row is not torn where it fits into a window. Of code
-    each definition is a part, whose context is what it stands in; a long one is cut between lines. `pieces` holds the offsets of the model's word pieces in `text`, shape (n, 2).
+    each definition is a part, whose context is what it stands in; a long one is cut between lines. `pieces` holds the
+    offsets of the model's word pieces in `text`, shape (n, 2).
 
     Of a page of a PDF only tables are known. Cut apart from the text around them, their rows were found less often
     (recall at 5 of questions to financial filings 0.842 to 0.789), so such a page is cut at equal steps.

@@ -1,4 +1,4 @@
-"""The entries of a bibliography as blocks: one table of all, and below it each entry as it is cited, with its fields."""
+"""The entries of a bibliography as blocks: one table of all, and below it each as it is cited, with its fields."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Bibliographies of BibTeX and BibLaTeX, with their macros, cross-references and accents of LaTeX.
 
-An entry that is broken is read up to where it breaks, and counted; the next one begins at the next line that begins one.
+An entry that is broken is read up to where it breaks, and counted; the next one is read from the line that begins it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,15 @@ _BRACES_AND = re.compile(r"\\.|[{}]| and (?=\S)", re.IGNORECASE)
 _QUOTES = re.compile(r"\\.|[{}\"]", re.S)
 _MACROS_MAX = 20_000  # characters of a value that macros make
 _MONTHS = {
-    name[:3].lower(): name
-    for name in (
-        "January February March April May June July August September October November December".split()
-    )
+    "jan": "January", "feb": "February", "mar": "March", "apr": "April", "may": "May", "jun": "June", "jul": "July",
+    "aug": "August", "sep": "September", "oct": "October", "nov": "November", "dec": "December",
 }  # fmt: skip
 _DEEPEST, _MOST_XDATA = 2, 10  # entries that refer to each other, and those that one refers to
-_HELD_APART = frozenset(
-    """crossref xdata key ids title subtitle options entryset relatedtype abstract annotation annote file keywords note
-    pages doi url""".split()
-)
+_OWN = """
+crossref xdata key ids title subtitle options entryset relatedtype abstract annotation annote file keywords note pages doi
+url
+"""
+_HELD_APART = frozenset(_OWN.split())
 # What programs note for themselves.
 _HOUSEKEEPING = re.compile(
     r"file|timestamp|owner|groups|date-(?:added|modified)|(?:creation|modification)date|bdsk-.*|__markedentry|"

@@ -118,7 +118,8 @@ def _markdown(cell: dict[str, Any], losses: Losses, *, is_first: bool = False) -
     text = printable(_source(cell))
     if cell.get("cell_type") == "heading":  # before format 4
         level = cell.get("level")
-        text = f"{'#' * (level if level in range(1, 7) else 1)} {' '.join(text.split())}"
+        marks = "#" * (level if isinstance(level, int) and 1 <= level <= 6 else 1)
+        text = f"{marks} {' '.join(text.split())}"
     yield from markdown(front_matter(text)[1] if is_first else text, losses)
 
 
@@ -176,7 +177,9 @@ def _joined(outputs: list[Any]) -> Iterator[dict[str, Any]]:
             continue
         if held is not None:
             yield held
-        held = {"output_type": "stream", "name": name, "parts": [_joined_text(output.get("text"))]} if is_stream else None
+        held = (
+            {"output_type": "stream", "name": name, "parts": [_joined_text(output.get("text"))]} if is_stream else None
+        )
         if not is_stream:
             yield output
     if held is not None:
@@ -200,7 +203,7 @@ def _output(output: dict[str, Any], losses: Losses) -> Iterator[Block | Table]:
 def _shown(data: dict[str, Any], losses: Losses) -> Iterator[Block | Table]:
     """Yield what a person sees of one result: the richest of its forms that DocMind reads."""
     page, text = _joined_text(data.get("text/html")), _joined_text(data.get("text/plain"))
-    lost = next((kind for name in data for begin, kind in _LOST if name.startswith(begin)), None)
+    lost: LossKind | None = next((kind for name in data for begin, kind in _LOST if name.startswith(begin)), None)
     is_page = page.strip() and ("<table" in page.lower() or not text.strip() or text.lstrip().startswith("<"))
     if is_page and lost is None:
         yield from _page(page, losses)

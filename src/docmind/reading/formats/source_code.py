@@ -103,16 +103,16 @@ _DEFINED = {
     "tsx": _words(_SCRIPT),
     "typescript": _words(_SCRIPT),
 }
-_IMPORTS = frozenset(
-    """import_statement import_from_statement future_import_statement import_declaration package_declaration
-    package_clause preproc_include using_directive use_declaration extern_crate_declaration
-    namespace_use_declaration""".split()
-)
-_WRAPPERS = frozenset(
-    """decorated_definition export_statement template_declaration ambient_declaration lexical_declaration
-    variable_declaration expression_statement type_declaration declaration statement linkage_specification
-    global_statement""".split()
-)
+_IMPORTING = """
+import_statement import_from_statement future_import_statement import_declaration package_declaration package_clause
+preproc_include using_directive use_declaration extern_crate_declaration namespace_use_declaration
+"""
+_IMPORTS = frozenset(_IMPORTING.split())
+_WRAPPING = """
+decorated_definition export_statement template_declaration ambient_declaration lexical_declaration variable_declaration
+expression_statement type_declaration declaration statement linkage_specification global_statement
+"""
+_WRAPPERS = frozenset(_WRAPPING.split())
 """What a definition is the content of; the whole of it belongs to the definition."""
 _ABOVE = re.compile("comment|attribute|annotation|decorator")
 _ASSIGNED = re.compile("function|class|arrow")
@@ -250,9 +250,9 @@ class _Walk:
         word = self._words[node.type]
         kind = node.type
         is_one_line = node.start_point.row == node.end_point.row
-        if kind in _WITH_BODY or (kind == "method_declaration" and is_one_line):
-            if node.child_by_field_name("body") is None:
-                return ""  # `struct point p;` uses one, and a method of an interface only names one
+        may_use = kind in _WITH_BODY or (kind == "method_declaration" and is_one_line)
+        if may_use and node.child_by_field_name("body") is None:
+            return ""  # `struct point p;` uses one, and a method of an interface only names one
         if kind == "impl_item":
             said = [_said(node.child_by_field_name(field)) for field in ("trait", "type")]
             return _cut(f"impl {' for '.join(filter(None, said))}")
