@@ -33,8 +33,8 @@ _MONTHS = {
 }  # fmt: skip
 _DEEPEST, _MOST_XDATA = 2, 10  # entries that refer to each other, and those that one refers to
 _OWN = """
-crossref xdata key ids title subtitle options entryset relatedtype abstract annotation annote file keywords note pages doi
-url
+crossref xdata key ids title subtitle options entryset relatedtype abstract annotation annote file keywords note pages
+doi url
 """
 _HELD_APART = frozenset(_OWN.split())
 # What programs note for themselves.

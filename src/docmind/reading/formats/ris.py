@@ -18,15 +18,16 @@ _TYPES = {
     "NEWS": "newspaper article", "BOOK": "book", "EBOOK": "book", "EDBOOK": "edited book", "CHAP": "chapter",
     "ECHAP": "chapter", "CONF": "conference paper", "CPAPER": "conference paper", "THES": "thesis", "RPRT": "report",
     "ELEC": "web page", "BLOG": "blog post", "DATA": "data set", "COMP": "software", "PAT": "patent",
-    "UNPB": "unpublished work", "MANSCPT": "manuscript", "SLIDE": "presentation", "VIDEO": "video", "STAND": "standard",
-    "LEGAL": "legal rule", "CASE": "case", "STAT": "statute", "MAP": "map", "DICT": "dictionary",
-    "ENCYC": "encyclopedia", "PCOMM": "personal communication", "INPR": "in press", "GEN": "other", "PREPRINT": "preprint",
+    "UNPB": "unpublished work", "MANSCPT": "manuscript", "SLIDE": "presentation", "VIDEO": "video",
+    "STAND": "standard", "LEGAL": "legal rule", "CASE": "case", "STAT": "statute", "MAP": "map", "DICT": "dictionary",
+    "ENCYC": "encyclopedia", "PCOMM": "personal communication", "INPR": "in press", "GEN": "other",
+    "PREPRINT": "preprint",
 }  # fmt: skip
 _SHOWN = {
     "N1": "Note", "KW": "Keywords", "SN": "ISSN or ISBN", "LA": "Language", "ET": "Edition", "CY": "Place",
     "AD": "Address", "C1": "Custom 1", "C2": "Custom 2", "RN": "Research note", "DB": "Database", "DP": "Provider",
-    "AN": "Accession number", "CN": "Call number", "ST": "Short title", "TT": "Translated title", "A3": "Series editor", "A4": "Translator",
-    "M3": "Kind of work", "RP": "Reprint",
+    "AN": "Accession number", "CN": "Call number", "ST": "Short title", "TT": "Translated title",
+    "A3": "Series editor", "A4": "Translator", "M3": "Kind of work", "RP": "Reprint",
 }  # fmt: skip
 
 
