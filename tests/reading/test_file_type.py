@@ -150,6 +150,7 @@ def test_mail_is_refused_with_what_to_do(name: str, data: bytes, what: str) -> N
         ("a.bib", b"just words", "bib"),
         ("a.txt", b"% mine\n@article{a,\n title={B}}", "bib"),
         ("a.ris", b"TY  - JOUR", "ris"),
+        ("a.json", b'[ {"title": "A", "type": "book", "issued": {"raw": "2020"}}]', "csl"),
         ("a.txt", b"\xef\xbb\xbfTY  - JOUR\r\nER  - \r\n", "ris"),
     ],
 )
@@ -167,6 +168,7 @@ def test_notebooks_and_bibliographies_are_known_by_name_and_contents(name: str, 
         ("a.py", b"nbformat = 4\ncells = []", "code"),
         ("a.txt", b"@ada{bo} writes to @bo.", "txt"),
         ("a.txt", b"TY  -  for the boat", "txt"),
+        ("a.json", b'[{"type": "invoice", "title": "Wax", "issued": "2024-01-01"}]', "txt"),
         ("a.md", b"@article{a, title={B}}", "markdown"),
         ("a.eml", b"Subject: Hello\n\nHello\n", "txt"),
         (

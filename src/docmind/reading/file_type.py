@@ -63,15 +63,22 @@ _TEXT_NAMES = {
     "html": "html",
     "htm": "html",
     "bib": "bib",
+    "csljson": "csl",
     "ris": "ris",
     **dict.fromkeys(_CODE.split(), "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+# A list of items that have a type, a title, and a date or container in the form of CSL.
+_CSL = (
+    rb"\s*(?:\{\s*\"items\"\s*:\s*)?\[\s*\{(?=.*?\"issued\"\s*:\s*\{|.*?\"container-title\"\s*:)"
+    rb"(?=.*?\"type\"\s*:)(?=.*?\"title\"\s*:)"
+)
 _BIBLIOGRAPHIES = (
     (re.compile(rb"(?:\s*%[^\n]*\n)*\s*@[A-Za-z]{3,20}\s*\{\s*[^\s,{}=\"]{1,200}\s*[,=]"), "bib"),
     (re.compile(rb"\s*TY  - [A-Z]{2,10}\s"), "ris"),
+    (re.compile(_CSL, re.S), "csl"),
 )
-PLAIN = ("txt", "markdown", "csv", "bib", "ris")
+PLAIN = ("txt", "markdown", "csv", "bib", "ris", "csl")
 """The kinds of plain text that are read without a parser in C."""
 
 _HEADER_BYTES = 64 * 1024

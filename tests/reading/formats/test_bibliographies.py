@@ -1,17 +1,20 @@
-"""Bibliographies of BibTeX and RIS: their entries, and texts in LaTeX."""
+"""Bibliographies of BibTeX, RIS and CSL-JSON: their entries, and texts in LaTeX."""
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
 import pytest
 
 from docmind.blocks import Block, Losses, Table, shown_in
-from docmind.errors import EmptyFileError
+from docmind.errors import CorruptFileError, EmptyFileError
+from docmind.reading.file_type import identify
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.bibliography import Entry, cited, whole_name
 from docmind.reading.formats.bibtex import blocks_of_bibtex
+from docmind.reading.formats.csl import open_csl
 from docmind.reading.formats.latex_text import words_of_latex_text
 from docmind.reading.formats.ris import blocks_of_ris
 from docmind.records.documents import Loss, Upload
@@ -166,6 +169,46 @@ def test_entries_of_ris() -> None:
     assert "Abstract: Bees cluster when it is cold." in texts
     assert "John Smith (ed.) (1999): “Wax”, Hives, Wax Press" in texts
     assert lost == ()
+
+
+CSL = [
+    {
+        "id": "http://zotero.org/1", "citation-key": "bees", "type": "article-journal",
+        "title": "<i>Apis</i> &amp; winter",
+        "author": [{"family": "Marquez", "given": "Ana", "non-dropping-particle": "de"}, {"literal": "Bee Group"}],
+        "issued": {"date-parts": [["2023", 5, 1]]}, "container-title": "Apidologie", "volume": 12, "issue": "3",
+        "page": "44-51", "DOI": "10.1000/xyz", "abstract": "Bees cluster.", "accessed": {"raw": "2024-01-01"},
+    },
+    {"id": 7, "type": "book", "title": "Hives", "editor": [{"family": "Smith", "given": "John"}],
+     "issued": {"literal": "n.d."},
+     "publisher": "Wax Press"},
+]  # fmt: skip
+
+
+def test_entries_of_csl_json() -> None:
+    for given in (CSL, {"items": CSL}):
+        kind, upload = identify(Upload("export.json", json.dumps(given).encode()))
+        page = reader(kind)(upload, kind, Rules()).page(1)
+        assert kind == "csl"
+        assert "Apis & winter | Ana de Marquez, Bee Group | 2023 | Apidologie | article journal | bees" in page.text
+        assert "Hives | John Smith (ed.) | n.d. | Wax Press | book | 7" in page.text
+        assert "Date: 2023-05-01" in page.text
+        assert "Accessed: 2024-01-01" in page.text
+
+
+def test_values_of_any_type_in_csl_json_are_read_or_refused() -> None:
+    rng = random.Random(9)
+    for _ in range(300):
+        given = json.loads(json.dumps(CSL))
+        inner = given[0]
+        field = rng.choice(list(inner))
+        inner[field] = rng.choice(
+            [None, 1, True, [], {}, [None], [[]], {"date-parts": [None]}, [{"family": []}], "<b", 1e300]
+        )
+        assert open_csl(Upload("a.json", json.dumps(given).encode()), "csl", Rules()).pages == 1
+    for data in (b"[{", b"7", b'{"items": 7}', b"[" * 100_000):
+        with pytest.raises((CorruptFileError, EmptyFileError)):
+            open_csl(Upload("a.json", data), "csl", Rules())
 
 
 @each_of(

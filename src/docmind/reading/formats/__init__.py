@@ -98,6 +98,7 @@ _READERS = {
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "bib": ("docmind.reading.formats.bibtex:open_bibtex", "docmind"),
+    "csl": ("docmind.reading.formats.csl:open_csl", "docmind"),
     "ris": ("docmind.reading.formats.ris:open_ris", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
 }

@@ -34,6 +34,7 @@ _KINDS = {
     "code": N_("Code"),
     "notebook": "Jupyter",
     "bib": "BibTeX",
+    "csl": "CSL-JSON",
     "jpeg": "JPEG",
 }
 
