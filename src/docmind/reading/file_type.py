@@ -126,6 +126,11 @@ def has_known_name(name: str) -> bool:
     return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in ("txt", "log")
 
 
+def is_code(name: str) -> bool:
+    """Return whether the name ends like that of a file of source code."""
+    return _TEXT_NAMES.get(_suffix(name)) == "code"
+
+
 def may_be_plain(name: str, size: int) -> bool:
     """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
     suffix = _suffix(name)

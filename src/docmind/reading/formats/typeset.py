@@ -191,8 +191,8 @@ class _Flow:
         if not rows:
             return
         step = line_height(face)
-        if face in ("h1", "h2", "h3"):
-            self._room(3 * step)  # a heading is not left alone at the end of a sheet
+        if face in ("h1", "h2", "h3", "bold"):
+            self._room(3 * step)  # a heading or caption is not left alone at the end of a sheet
         before = "\n\n"
         for line, glue in (placed for words in rows for placed in wrap(words, face, WIDTH - 2 * MARGIN - inset)):
             self._room(step)
