@@ -233,8 +233,12 @@ def test_a_quote_keeps_the_lines_of_a_list_and_joins_those_of_a_paragraph() -> N
 
 
 def test_operators_of_quoted_code_stay_what_they_are() -> None:
-    made = quote_markdown(Source(1, "a.py", "d", 1, "p", "if a <= b -> c:\n    return a -- 1", (), 1, 1))
+    text = "if a <= b -> c:\n    return a -- 1"
+    made = quote_markdown(Source(1, "notes.md", "d", 1, "p", text, (), 1, 1))
     assert_inert(made)
+    block = quote_markdown(Source(1, "a.py", "d", 1, "p", text, (), 1, 1))
+    assert_inert(block)
+    assert block.startswith(f"```\n{text}\n```"), "in a block of code nothing is drawn as another character"
     for operator in ("<=", "->", "--"):
         assert operator not in made.replace("\\", "")
 
@@ -373,3 +377,7 @@ def test_a_quote_of_source_code_is_a_block_of_code() -> None:
     assert (fence.type, fence.content) == ("fence", f"{text}\n")
     assert ":green-badge[1]" in badge.content
     assert after.content == "Older"
+    (source,) = of_code(text).sources
+    fence, badge = (token for token in READER.parse(quote_markdown(source)) if token.type in ("fence", "inline"))
+    assert (fence.content, ":green-badge[1]" in badge.content) == (f"{text}\n", True)
+    assert quote_markdown(replace(source, quote="import os")).startswith("“import os”"), "one line is a quote"

@@ -70,8 +70,14 @@ def streaming_markdown(text: str) -> str:
 
 
 def quote_markdown(source: Source, cited: Cited | None = None) -> str:
-    """Render one quote in quotation marks, with the badge of its source, which links to its page."""
-    return _quote_lines(f"“{source.quote}”", {}) + _number(source.n, link=source_link(source, cited) if cited else "")
+    """Render one quote in quotation marks, with the badge of its source, which links to its page.
+
+    Lines of source code are a block of code.
+    """
+    number = _number(source.n, link=source_link(source, cited) if cited else "")
+    if is_code(source.document) and "\n" in source.quote:
+        return f"{_code(source.quote)}\n\n{number}"
+    return _quote_lines(f"“{source.quote}”", {}) + number
 
 
 def _links(answer: Answer, *, is_other: bool) -> dict[int, str]:
@@ -106,12 +112,16 @@ def _quotes_and_code(answer: Answer, held: str, numbers: Mapping[str, str]) -> I
     at = 0
     for sentence in answer.sentences:
         quote = answer.answer[sentence.start : sentence.end]
-        if not (sentence.sources and code.issuperset(sentence.sources) and quote[:1] + quote[-1:] == "“”"):
-            continue
-        yield from _paragraphs(held[at : sentence.start], numbers)
-        yield markdown_of((Code(visible(quote[1:-1])),), lambda _index: "")
-        at = sentence.end
+        is_quoted = bool(sentence.sources) and code.issuperset(sentence.sources) and quote[:1] + quote[-1:] == "“”"
+        if is_quoted and "\n" in quote:
+            yield from _paragraphs(held[at : sentence.start], numbers)
+            yield _code(quote[1:-1])
+            at = sentence.end
     yield from _paragraphs(held[at:], numbers)
+
+
+def _code(quote: str) -> str:
+    return markdown_of((Code(visible(quote)),), lambda _index: "")
 
 
 def _paragraphs(text: str, numbers: Mapping[str, str]) -> Iterator[str]:
