@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from docmind.answers.passages import GAP, LONGEST, edges, headed_passages, is_heading, nearest_heading, passages
+from docmind.answers.passages import (
+    GAP,
+    LONGEST,
+    code_passages,
+    edges,
+    headed_passages,
+    is_heading,
+    nearest_heading,
+    passages,
+)
 from docmind.blocks import Block, PageBlock, Table
 from docmind.reading.formats.typeset import flow
 from each import each_of
@@ -414,3 +423,16 @@ def test_page_numbers_behind_titles_are_no_amounts() -> None:
 def test_a_sentence_with_two_years_is_no_header() -> None:
     text = "It used 3,940 kWh in 2024, less than in 2023.\nSome words.\nJune 42,980 210 48.30\nJuly 43,110 240 52.10"
     assert not any("2023" in quote and "July" in quote for quote in quotes(text))
+
+
+def test_a_short_definition_is_one_passage_and_prose_beside_code_has_its_own() -> None:
+    code = "import os\n\ndef ask(q):\n    x = 1\n\n    return x\n\ndef tell(q):\n" + "    print('many words')\n" * 40
+    text, structure = laid_out(
+        Block(kind="paragraph", text="The desk answers."),
+        Block(kind="code", text=code, symbols=((0, ()), (2, ("def ask",)), (7, ("def tell",)))),
+    )
+    found = [(above, text[one.start : one.end]) for above, one in code_passages(text, structure)]
+    assert found[:2] == [("", "import os"), ("def ask", "def ask(q):\n    x = 1\n\n    return x")]
+    assert [above for above, _said in found[2:]] == ["def tell", "def tell", ""]
+    assert found[-1][1] == "The desk answers."
+    assert [said for _above, said in found] != [text[one.start : one.end] for _above, one in code_passages(text)]

@@ -8,10 +8,10 @@ import pytest
 
 from docmind.answers import quoted
 from docmind.cli.context import plain
-from docmind.cli.output import one_line, print_turn, short, tree, turn_data
+from docmind.cli.output import one_line, print_hits, print_turn, short, tree, turn_data
 from docmind.records.answers import NOTED, Answer, Computed, Sentence, Source
 from docmind.records.conversations import Run, Turn
-from docmind.records.search import Degraded
+from docmind.records.search import Degraded, Hit, SearchResult
 from shells import assert_inert
 
 
@@ -44,6 +44,24 @@ def test_a_turn_has_the_fields_of_its_answer_and_its_own() -> None:
         "stopped", "Where, herons?", "c0", "Gone.",
     )  # fmt: skip
     assert told["timings_ms"] == {"total": 1.23}
+
+
+def test_a_hit_in_source_code_names_what_it_stands_in(capsys: pytest.CaptureFixture[str]) -> None:
+    place = {
+        "document": "retry.py",
+        "doc_id": "d",
+        "page_no": 1,
+        "page_id": "d::page::1",
+        "page_width": 1,
+        "page_height": 1,
+    }
+    path = ("class Retry", "def \x1bwait")
+    hit = Hit(rank=1, score=1.5, **place, modality="code", text="def wait(): ...", heading_path=path)
+    print_hits(SearchResult("wait", (hit, replace(hit, rank=2, modality="text"))))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(" 1. retry.py, page 1 · class Retry · def ")
+    assert lines[2] == " 2. retry.py, page 1  (1.500)"
+    assert_inert("\n".join(lines))
 
 
 def test_a_turn_without_an_answer_has_the_same_names() -> None:

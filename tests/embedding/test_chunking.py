@@ -156,7 +156,24 @@ def test_tables_and_code_become_nodes_of_their_own() -> None:
         ("code", "print(1)"),
         ("image_caption", "A hive in the snow"),
     ]
-    assert all(context == "" for *_, context, _text in found)
+    assert [context for *_, context, _text in found] == ["", "", "", "Stock", ""]
+
+
+def test_a_definition_is_a_node_that_knows_where_it_stands() -> None:
+    long = "".join(f"    print('{'word ' * 12}{number}')\n" for number in range(22))
+    text = f"import os\n\nclass Desk:\n    def ask(self):\n{long}\n    def end(self):\n{long}"
+    paths = ((), ("class Desk",), ("class Desk", "def ask"), ("class Desk", "def end"))
+    symbols = tuple(zip((0, 2, 3, 27), paths, strict=True))
+    found = nodes_from(Block(kind="caption", text="In [3]:"), Block(kind="code", text=text, symbols=symbols))
+    assert {modality for modality, *_ in found} == {"code"}
+    assert found[0][1].startswith("In [3]:\n\nimport os\n\nclass Desk:\n    def ask(self):")
+    assert [context for *_, context, _text in found] == [
+        *["class Desk · def ask"] * (len(found) // 2),
+        *["class Desk · def end"] * (len(found) // 2),
+    ]
+    assert all(piece[1].strip().endswith("')") for piece in found), "it is cut between lines"
+    assert found[-1][3].startswith("label. class Desk · def end. print(")
+    assert sum(piece[1].count("print") for piece in found) == 44
 
 
 def test_parts_of_a_long_table_end_with_a_row_and_know_its_names() -> None:

@@ -31,13 +31,15 @@ def notes(count: int) -> list[Upload]:
 
 
 def test_only_text_that_cannot_be_anything_else_is_plain() -> None:
-    for name, data in (("a.txt", b"Storks."), ("a.md", b"# Storks"), ("a.csv", b"a,b\n1,2"), ("a.py", b"print(1)\n")):
+    for name, data in (("a.txt", b"Storks."), ("a.md", b"# Storks"), ("a.csv", b"a,b\n1,2"), ("a.bib", b"@a{b}")):
         assert is_plain(Upload(name, data)), name
     for name, data in (
         ("a.txt", b"%PDF-1.7 and so on"),
         ("a.txt", b"PK\x03\x04"),
         ("a.txt", b"<html><body>Storks"),
         ("a.html", b"Storks."),
+        ("a.py", b"print('Storks')"),  # it is parsed by C code
+        ("a.txt", b'{"cells": [], "nbformat": 4}'),
         ("a.pdf", b"Storks."),
         ("a.txt", b"\xff\xfes\x00"),
         ("a.txt", b"St\xf6rche"),

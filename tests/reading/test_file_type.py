@@ -66,7 +66,7 @@ def test_plain_text_by_its_name(name: str, data: bytes, kind: str) -> None:
     assert kind_of(name, data) == kind
 
 
-@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.odt", "a.rtf", "a.xlsx", "a.epub", "a.png"])
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.odt", "a.rtf", "a.xlsx", "a.epub", "a.png", "a.ipynb"])
 def test_a_name_that_promises_more_than_text_is_a_broken_file(name: str) -> None:
     with pytest.raises(errors.CorruptFileError, match="but holds plain text"):
         identify(Upload(name, b"just words"))
@@ -117,13 +117,6 @@ NOTEBOOK = (
 )
 
 
-@each_of("name, data", [("a.ipynb", NOTEBOOK), ("a.txt", b"\n" + NOTEBOOK)])
-def test_notebooks_are_refused_with_what_to_do(name: str, data: bytes) -> None:
-    with pytest.raises(errors.UnsupportedFileError, match="a notebook") as refused:
-        identify(Upload(name, data))
-    assert "add that" in (refused.value.hint or "")
-
-
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
@@ -171,11 +164,33 @@ def test_a_long_header_without_an_end_is_looked_at_in_time() -> None:
 @each_of(
     "name, data, kind",
     [
+        ("a.ipynb", NOTEBOOK, "notebook"),
+        ("a.txt", b"\n" + NOTEBOOK, "notebook"),
+        ("a.json", NOTEBOOK.replace(b"cells", b"worksheets"), "notebook"),
+        ("a.ipynb", b'{"nbformat": 4, "cells": [', "notebook"),
+        ("a.bib", b"just words", "bib"),
+        ("a.txt", b"% mine\n@article{a,\n title={B}}", "bib"),
+        ("a.ris", b"TY  - JOUR", "ris"),
+        ("a.json", b'[ {"title": "A", "type": "book", "issued": {"raw": "2020"}}]', "csl"),
+        ("a.txt", b"\xef\xbb\xbfTY  - JOUR\r\nER  - \r\n", "ris"),
+    ],
+)
+def test_notebooks_and_bibliographies_are_known_by_name_and_contents(name: str, data: bytes, kind: str) -> None:
+    assert kind_of(name, data) == kind
+
+
+@each_of(
+    "name, data, kind",
+    [
         ("a.txt", b"From: Ada\nTo: Bo\nSubject: The boat\nDate: 2 May\n\nA memo, and no mail.", "txt"),
         ("a.txt", b"Dear Bo,\n\nMIME-Version: 1.0 is a header.", "txt"),
         ("a.txt", b'{"notebooks": [{"cells": [], "nbformat": 4}]}', "txt"),
         ("a.txt", b'{"cells": "nbformat": no JSON', "txt"),
         ("a.py", b"nbformat = 4\ncells = []", "code"),
+        ("a.txt", b"@ada{bo} writes to @bo.", "txt"),
+        ("a.txt", b"TY  -  for the boat", "txt"),
+        ("a.json", b'[{"type": "invoice", "title": "Wax", "issued": "2024-01-01"}]', "txt"),
+        ("a.md", b"@article{a, title={B}}", "markdown"),
     ],
 )
 def test_text_about_mail_and_notebooks_is_text(name: str, data: bytes, kind: str) -> None:

@@ -127,8 +127,8 @@ _LIGHT = _set(
 )
 
 _KIND_OF_FILE = _set(
-    """document file pdf paper report article book text txt docx csv xlsx xls md documento ficheiro arquivo relatorio artigo
-    livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
+    """document file pdf paper report article book text txt docx csv xlsx xls md documento ficheiro arquivo relatorio
+    artigo livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
 )
 
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
@@ -521,7 +521,7 @@ class Extractive:
             running = set().union(*(edges(other.text) for other in others if other is not None))
             window = (start, start + len(hit.text))
             if hit.modality == "code":
-                found = [("", passage) for passage in code_passages(record.text)]
+                found = code_passages(record.text, structure)
             else:
                 found = headed_passages(record.text, running, structure)
             placed = Words.unpack(record.words) if record.text_source == "ocr" and self._least_certainty else None

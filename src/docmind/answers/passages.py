@@ -263,10 +263,35 @@ def headed_passages(
     return found
 
 
-def code_passages(text: str) -> list[Passage]:
-    """Return the paragraphs of source code, comments with the lines below them; long ones are cut at lines."""
+def code_passages(text: str, structure: Sequence[PageBlock] = ()) -> list[tuple[str, Passage]]:
+    """Return the passages of source code on a page, each with the definition that it stands in; "" where in none.
+
+    A short definition is one passage, with its comment; others are cut at empty lines, long ones between lines. What
+    `structure` says to be no code has the passages of prose.
+    """
+    code = [block for block in structure if block.kind == "code"]
+    if not code:
+        return [("", passage) for passage in _code_paragraphs(text, 0, len(text))]
+    found = [
+        (" ".join(block.path[-1:]), passage)
+        for block in code
+        for passage in (
+            [Passage(block.start, block.end)]
+            if block.end - block.start <= LONGEST_CODE and block.path
+            else _code_paragraphs(text, block.start, block.end)
+        )
+    ]
+    if len(code) == len(structure):
+        return found
+    prose = headed_passages(text, (), structure)
+    return found + [
+        one for one in prose if not any(one[1].start < block.end and block.start < one[1].end for block in code)
+    ]
+
+
+def _code_paragraphs(text: str, begin: int, stop: int) -> list[Passage]:
     found: list[Passage] = []
-    for match in re.finditer(r"[^\s][^\n]*(?:\n[^\S\n]*[^\s][^\n]*)*", text):
+    for match in re.compile(r"[^\s][^\n]*(?:\n[^\S\n]*[^\s][^\n]*)*").finditer(text, begin, stop):
         start = at = match.start()
         for line in re.finditer(r"[^\n]+", match.group()):
             end = match.start() + line.end()

@@ -1,4 +1,4 @@
-from .given import Block, BlockKind, Blocks, Cell, CellType, Losses, Table, shown_in
+from .given import Block, BlockKind, Blocks, Cell, CellType, Losses, Symbols, Table, shown_in
 from .placed import Cells, PageBlock, PageKind, PageTable, Raws, may_have_tables, pack, unpack
 from .told import loss_text, losses_text
 
@@ -14,6 +14,7 @@ __all__ = [
     "PageKind",
     "PageTable",
     "Raws",
+    "Symbols",
     "Table",
     "loss_text",
     "losses_text",

@@ -30,6 +30,8 @@ BlockKind = Literal[TextKind, "page_break"]
 CellType = Literal[
     "text", "number", "amount", "percent", "date", "time", "duration", "bool", "error", "empty"
 ]  # fmt: skip
+Symbols = tuple[tuple[int, tuple[str, ...]], ...]
+"""The parts of code: the line of each, counted from 0, and its symbols, outermost first ("class Desk", "def ask")."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +43,9 @@ class Block:
     blank line. What a mail quotes from earlier ones is `quoted`, its level how deep; the line that says whose words
     follow has 0. A line of the header of a mail is a `field`, its name the marker. `marker` is what stands before it
     as shown: the number of a heading ("2.1"), of a list item ("4.", "a)", "•", "☒") or of a footnote, or what tells
-    notes apart ("Notes:"). `language` is that of code. `latex` is an equation's, whose `text` has the plain words.
-    `anchor` is the text that a footnote or comment belongs to, and `author` who wrote a comment. `is_verbatim` keeps
-    lines and spaces; code always does.
+    notes apart ("Notes:"). `language` is that of code, and `symbols` its parts. `latex` is an equation's, whose
+    `text` has the plain words. `anchor` is the text that a footnote or comment belongs to, and `author` who wrote a
+    comment. `is_verbatim` keeps lines and spaces; code always does.
     """
 
     kind: BlockKind
@@ -51,6 +53,7 @@ class Block:
     level: int = 0
     marker: str = ""
     language: str = ""
+    symbols: Symbols = ()
     latex: str = ""
     anchor: str = ""
     author: str = ""

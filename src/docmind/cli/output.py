@@ -110,9 +110,9 @@ def print_hits(found: SearchResult | MultimodalResult) -> None:
     for hit in found.hits:
         shown = excerpt(inert(hit.text), found.query, is_marked=sys.stdout.isatty()) or _("(matches by its image)")
         origins = _origins(hit) if isinstance(hit, MultimodalHit) else ""
-        click.echo(
-            f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  ({hit.score:.3f}){origins}{_read(hit)}\n    {shown}"
-        )
+        place = "".join(f" · {inert(name)}" for name in hit.heading_path if hit.modality == "code")
+        told = f"({hit.score:.3f}){origins}{_read(hit)}"
+        click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}{place}  {told}\n    {shown}")
     shown_pages = {hit.page_id for hit in found.hits}
     for hit in found.looks if isinstance(found, MultimodalResult) else ():
         if hit.page_id not in shown_pages:

@@ -12,6 +12,7 @@ import math
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,9 @@ _CONTEXT_CHARS, _PIECE_CHARS = 200, 3  # of what is embedded before rows; charac
 _COVERED = 0.9  # of a page's text, by blocks that say what all of it is
 _AROUND = 4  # the special tokens, and the full stop behind the label
 _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
+_FEW_PIECES = 40  # of a part of code that is no node by itself
 _WORD = re.compile(r"\S+")
+_LINE = re.compile(r"[^\n]*\S[^\n]*")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
 _REAL_WORD = re.compile(r"[^\W\d_]{3,}")
 _MODALITIES: dict[str, Modality] = {  # by kind of file; others: text
@@ -60,8 +63,9 @@ class Part(NamedTuple):
 def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBlock]) -> list[Part]:
     """Return the parts of a page that is made of blocks; none where they cover only a part of it.
 
-    Rows of a table are kept together and apart from prose, and a row is not torn where it fits into a window. `pieces`
-    holds the offsets of the model's word pieces in `text`, shape (n, 2).
+    Rows of a table are kept together and apart from prose, and a row is not torn where it fits into a window. Of code
+    each definition is a part, whose context is what it stands in; a long one is cut between lines. `pieces` holds the
+    offsets of the model's word pieces in `text`, shape (n, 2).
 
     Of a page of a PDF only tables are known. Cut apart from the text around them, their rows were found less often
     (recall at 5 of questions to financial filings 0.842 to 0.789), so such a page is cut at equal steps.
@@ -78,6 +82,12 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
             for start, end in _row_windows(text, pieces, room, run):
                 is_named = any(start <= one.start < end for one in run if one.kind == "header_row")
                 found.append(Part(start, end, modality, "" if is_named else names))
+        elif modality == "code":
+            for definitions in _definitions(run, pieces):
+                named = _above(definitions)
+                room = max(size // 2, size - len(named) // _PIECE_CHARS)
+                for start, end in _row_windows(text, pieces, room, _lines_of(text, definitions)):
+                    found.append(Part(start, end, modality, named))
         else:
             spans = _windows_of(text, pieces, size, run[0].start, run[-1].end)
             found += [Part(start, end, modality, "") for start, end in spans]
@@ -87,20 +97,18 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
 def _runs(text: str, blocks: Sequence[PageBlock]) -> Iterator[list[PageBlock]]:
     """Yield neighbouring blocks that become nodes together; text between blocks is prose.
 
-    A heading or caption directly above rows belongs to them.
+    A heading or caption directly above rows belongs to them, and so does a caption directly above code.
     """
     run: list[PageBlock] = []
     for block in _covering(text, blocks):
         if run and _is_apart(run, block):
+            titles = ("heading", "caption") if block.table is not None else ("caption",)
             above = len(run)
-            while above and run[above - 1].kind in ("heading", "caption"):
+            while above and run[above - 1].kind in titles and (block.table is not None or block.kind == "code"):
                 above -= 1
-            if block.table is not None and above:
+            if above:
                 yield run[:above]
-                run = run[above:]
-            elif block.table is None or not all(one.kind in ("heading", "caption") for one in run):
-                yield run
-                run = []
+            run = run[above:]
         run.append(block)
     if run:
         yield run
@@ -141,6 +149,40 @@ def _names_of(run: Sequence[PageBlock]) -> str:
         return ""
     names = " | ".join(filter(None, table.header))
     return ". ".join(filter(None, (table.caption, names)))[:_CONTEXT_CHARS]
+
+
+def _definitions(run: Sequence[PageBlock], pieces: np.ndarray) -> Iterator[list[PageBlock]]:
+    """Yield each part of code with the caption above it; those of a few word pieces go with the ones after them."""
+    held: list[PageBlock] = []
+    for block in run:
+        if held and held[-1].kind == "code" and _pieces_in(pieces, held[0].start, held[-1].end) >= _FEW_PIECES:
+            yield held
+            held = []
+        held.append(block)
+    if held:
+        yield held
+
+
+def _pieces_in(pieces: np.ndarray, start: int, end: int) -> int:
+    if not len(pieces):
+        return 0
+    first, last = np.searchsorted(pieces[:, 0], (start, end))
+    return int(last - first)
+
+
+def _above(definitions: Sequence[PageBlock]) -> str:
+    """Return the headings and symbols of parts of code, those that several have in common once."""
+    named = dict.fromkeys(symbol for block in definitions if block.kind == "code" for symbol in block.path)
+    return " · ".join(named)[:_CONTEXT_CHARS]
+
+
+def _lines_of(text: str, blocks: Sequence[PageBlock]) -> list[PageBlock]:
+    """Return the lines of blocks as blocks: code is cut between lines."""
+    return [
+        replace(block, start=block.start + line.start(), end=block.start + line.end())
+        for block in blocks
+        for line in _LINE.finditer(text[block.start : block.end])
+    ]
 
 
 def _windows_of(text: str, pieces: np.ndarray, size: int, start: int, end: int) -> list[tuple[int, int]]:

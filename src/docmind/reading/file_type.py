@@ -67,6 +67,7 @@ _PROMISES = {
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
     "rtf": N_("a rich text (RTF) file"),
+    "ipynb": N_("a notebook"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
 _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
@@ -79,11 +80,24 @@ _TEXT_NAMES = {
     **dict.fromkeys(("tsv", "xls"), "csv"),  # many programs export rows of text, or a page, as .xls
     "html": "html",
     "htm": "html",
+    "bib": "bib",
+    "csljson": "csl",
+    "ris": "ris",
     **dict.fromkeys(_CODE.split(), "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
-PLAIN = ("txt", "markdown", "csv", "code")
-"""The kinds of plain text."""
+# A list of items that have a type, a title, and a date or container in the form of CSL.
+_CSL = (
+    rb"\s*(?:\{\s*\"items\"\s*:\s*)?\[\s*\{(?=.*?\"issued\"\s*:\s*\{|.*?\"container-title\"\s*:)"
+    rb"(?=.*?\"type\"\s*:)(?=.*?\"title\"\s*:)"
+)
+_BIBLIOGRAPHIES = (
+    (re.compile(rb"(?:\s*%[^\n]*\n)*\s*@[A-Za-z]{3,20}\s*\{\s*[^\s,{}=\"]{1,200}\s*[,=]"), "bib"),
+    (re.compile(rb"\s*TY  - [A-Z]{2,10}\s"), "ris"),
+    (re.compile(_CSL, re.S), "csl"),
+)
+PLAIN = ("txt", "markdown", "csv", "bib", "ris", "csl")
+"""The kinds of plain text that are read without a parser in C."""
 
 _HEADER_BYTES = 64 * 1024
 _HEADER = re.compile(rb"(?:>?From [^\n]*\n)?((?:[!-9;-~]{1,100}:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
@@ -136,10 +150,15 @@ def has_known_name(name: str) -> bool:
     return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in mails or suffix in ("txt", "log")
 
 
+def is_code(name: str) -> bool:
+    """Return whether the name ends like that of a file of source code."""
+    return _TEXT_NAMES.get(_suffix(name)) == "code"
+
+
 def may_be_plain(name: str, size: int) -> bool:
     """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
     suffix = _suffix(name)
-    is_named = suffix in ("txt", "log", "eml") or _TEXT_NAMES.get(suffix, "html") != "html"
+    is_named = suffix in ("txt", "log", "eml") or _TEXT_NAMES.get(suffix) in PLAIN
     return is_named and 0 < size <= _PLAIN_BYTES
 
 
@@ -160,6 +179,8 @@ def is_plain(upload: Upload) -> bool:
         return False
     kind = _mail(upload)
     if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
+        return False
+    if _is_notebook(data, _suffix(upload.name)):
         return False
     try:
         data.decode("utf-8")
@@ -197,8 +218,9 @@ def _text(upload: Upload) -> str:
                 _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
             )
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
+    if is_text and (suffix == "ipynb" or suffix not in _PROMISES) and _is_notebook(upload.data, suffix):
+        return "notebook"
     if is_text and suffix not in _PROMISES:
-        _refuse_notebook(upload)
     is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
         found = _("a web page") if is_html else _("plain text") if is_text else _("something else")
@@ -209,7 +231,9 @@ def _text(upload: Upload) -> str:
         )
     if not is_text:
         raise UnsupportedFileError(_("{name} is not a type of file that DocMind reads.").format(name=upload.name))
-    return "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
+    kind = "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
+    head = upload.data[:4096].removeprefix(_BOMS[0])
+    return next((found for sign, found in _BIBLIOGRAPHIES if sign.match(head)), kind) if kind == "txt" else kind
 
 
 def _mail(upload: Upload) -> str | None:
@@ -231,20 +255,18 @@ def _mail(upload: Upload) -> str | None:
     return "mail" if (is_named and header) or (fields & _ON_THE_WAY and fields & _OF_MAIL) else None
 
 
-def _refuse_notebook(upload: Upload) -> None:
-    """Raise `UnsupportedFileError` for a notebook of Jupyter, by its name or by what its JSON holds."""
-    data = upload.data.removeprefix(_BOMS[0]).lstrip()
-    is_notebook = _suffix(upload.name) == "ipynb"
-    if not is_notebook and data.startswith(b"{") and b'"nbformat"' in data and b'"cells"' in data:
-        try:
-            is_notebook = {"nbformat", "cells"} <= json.loads(data).keys()
-        except (ValueError, RecursionError):
-            is_notebook = False  # no JSON: it is text that mentions notebooks
-    if is_notebook:
-        raise UnsupportedFileError(
-            _("{name} is a notebook, which DocMind does not read yet.").format(name=upload.name),
-            hint=_("Save it as HTML, PDF or Markdown (in Jupyter: File, Save and Export As), and add that."),
-        )
+def _is_notebook(data: bytes, suffix: str) -> bool:
+    """Return whether a text is a notebook of Jupyter: JSON under the name of one, or JSON that holds what one does."""
+    data = data.removeprefix(_BOMS[0]).lstrip()
+    if suffix == "ipynb":
+        return data.startswith(b"{")
+    cells = b'"cells"' in data or b'"worksheets"' in data
+    if not (data.startswith(b"{") and b'"nbformat"' in data and cells):
+        return False
+    try:
+        return "nbformat" in json.loads(data)
+    except (ValueError, RecursionError):
+        return False  # no JSON: it is text that mentions notebooks
 
 
 def _looks_like_text(data: bytes, forgiven: float) -> bool:

@@ -22,7 +22,7 @@ from docmind.records.documents import Loss, ParsedPage, Upload
 from docmind.runtime import read_request, refusal, write_frame
 from docmind.wording import _
 
-PRELOAD = (*READER_MODULES, "charset_normalizer", "markdown_it")
+PRELOAD = (*READER_MODULES, "charset_normalizer", "markdown_it", "tree_sitter")
 """What a file of another kind loads; a process that forks reading processes has it (`docmind.runtime.fork_server`)."""
 
 Opening = Callable[[str, Upload, Rules], tuple[Opened, str]]

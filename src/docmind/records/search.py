@@ -232,9 +232,10 @@ class Hit(PageHit):
 
     `ranks` are the rankings that have the page, in the order of the search. `chunk_index` counts the passages of the
     page from 0; `heading` is what stands above the passage, and `heading_path` all titles above it, outermost first,
-    where the file says them. `context` is the caption and the names of the columns of a table that the passage is a
-    part of, where they stand elsewhere. `ocr_confidence`, 0..1, is that of the passage's
-    least certain line, None without OCR. `rerank_score` is the cross-encoder's, None where none has read the page.
+    where the file says them; in source code the last ones are what it defines. `context` is the caption and the names
+    of the columns of a table that the passage is a part of, where they stand elsewhere, and of code what it stands in.
+    `ocr_confidence`, 0..1, is that of the passage's least certain line, None without OCR. `rerank_score` is the
+    cross-encoder's, None where none has read the page.
     """
 
     modality: Modality = PAGE_IMAGE

@@ -1,4 +1,4 @@
-"""Plain text and source code: paragraphs, pages, and characters that were garbled before."""
+"""Plain text: paragraphs, pages, and characters that were garbled before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from docmind.blocks import Block
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.characters import mended
-from docmind.reading.formats.text import code, encoding_of, language_of, plain
+from docmind.reading.formats.text import encoding_of, plain
 from docmind.records.documents import Upload
 from each import each_of
 
@@ -127,12 +127,6 @@ def test_lines_broken_at_a_width_are_paragraphs_again() -> None:
 )
 def test_lines_that_stand_for_themselves_stay_apart(source: str) -> None:
     assert texts(source) == source.split("\n")
-
-
-def test_code_knows_its_language() -> None:
-    names = ("a.py", "a.rs", "a.HPP", "a.go", "a.tsx")
-    assert [language_of(name) for name in names] == ["python", "rust", "cpp", "go", "typescript"]
-    assert list(code("x = 1", "python")) == [Block(kind="code", text="x = 1", language="python")]
 
 
 def test_a_plain_text_keeps_where_blank_lines_stood() -> None:

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 import papers
-from docmind.blocks import Block, Cell, Losses, Table
+from docmind.blocks import Block, Cell, Losses, Table, pack, unpack
 from docmind.documents.words import Words
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, UnsupportedFileError
 from docmind.reading.formats import Rules, reader
@@ -79,6 +79,25 @@ def test_cells_stand_in_columns_and_read_in_order() -> None:
 def test_a_table_wider_than_a_sheet_becomes_running_text() -> None:
     (sheet,) = flow([Table(rows=[[f"c{number}" for number in range(60)]])], "a.csv", 10)
     assert " ".join(sheet.text.split()) == " | ".join(f"c{number}" for number in range(60))
+
+
+def test_long_words_are_broken_where_only_they_keep_a_table_from_the_sheet() -> None:
+    long = "DBLP:conf/nips/VaswaniSPUJGKP17"
+    rows = [["Title", "Author", "Year", "Where", "Type", "Key"], ["Bees", "Ada", "1959", "Hives", long, long]]
+    rows[1][0] = rows[1][3] = "Programming-Languages"
+    (page,) = flow([Table(rows=rows, header_rows=1)], "a.bib", 10)
+    tops = {line.y for line in page.lines if line.text in rows[0]}
+    assert len(tops) == 1, "its columns stand side by side"
+    assert page.text.count(long) == 2, "in the text a word stays whole"
+    assert "1959" in [line.text for line in page.lines]
+
+
+def test_empty_cells_at_the_end_of_a_row_that_is_running_text_lie_within_it() -> None:
+    rows = [["x" * 40] * 8, ["y" * 40, *[""] * 7]]
+    (page,) = flow([Table(rows=rows)], "a.csv", 10)
+    row = page.blocks[-1]
+    assert all(row.start <= start <= end <= row.end for start, end in row.cells)
+    assert unpack(pack(page.blocks), len(page.text)) == tuple(page.blocks)
 
 
 def test_too_many_sheets_are_refused() -> None:

@@ -45,6 +45,13 @@ def written(*parts: str | tuple[str, tuple[int, ...]], sources: int = 3, **optio
     return Answer("q", text, True, cited, sentences=tuple(sentences), **{"model": "ollama/small", **options})
 
 
+def of_code(text: str, after: str = "") -> Answer:
+    quote = f"“{text}”"
+    source = Source(1, "a.py", "d", 1, "p", text, (), 1, 1)
+    sentences = (Sentence(quote, 0, len(quote), (1,), supported=True),)
+    return Answer("q", f"{quote} [1]{after}", True, (source,), sentences=sentences)
+
+
 # --- nothing acts -----------------------------------------------------------------------------------------------------
 
 
@@ -75,6 +82,11 @@ def test_nothing_acts_wherever_sentences_end(name: str) -> None:
 @each_of("name", PAYLOADS)
 def test_nothing_in_quotes_acts(name: str) -> None:
     assert_inert(answer_markdown(written(PAYLOADS[name], model="")))
+
+
+@each_of("name", PAYLOADS)
+def test_nothing_in_quotes_of_source_code_acts(name: str) -> None:
+    assert_inert(answer_markdown(of_code(PAYLOADS[name])))
 
 
 def test_the_check_would_notice() -> None:
@@ -221,8 +233,12 @@ def test_a_quote_keeps_the_lines_of_a_list_and_joins_those_of_a_paragraph() -> N
 
 
 def test_operators_of_quoted_code_stay_what_they_are() -> None:
-    made = quote_markdown(Source(1, "a.py", "d", 1, "p", "if a <= b -> c:\n    return a -- 1", (), 1, 1))
+    text = "if a <= b -> c:\n    return a -- 1"
+    made = quote_markdown(Source(1, "notes.md", "d", 1, "p", text, (), 1, 1))
     assert_inert(made)
+    block = quote_markdown(Source(1, "a.py", "d", 1, "p", text, (), 1, 1))
+    assert_inert(block)
+    assert block.startswith(f"```\n{text}\n```"), "in a block of code nothing is drawn as another character"
     for operator in ("<=", "->", "--"):
         assert operator not in made.replace("\\", "")
 
@@ -352,3 +368,16 @@ def test_a_number_opens_the_page_that_it_cites() -> None:
 def test_no_text_makes_a_link_of_its_own(name: str, model: str) -> None:
     answer = written(PAYLOADS[name] + "\n\n", ("It is so.", (1,)), thread_id="t", checkpoint_id="c", model=model)
     assert set(links(answer_markdown(answer))) <= {f"#read=d.{n}&from=t.c.{n}" for n in (1, 2, 3)}
+
+
+def test_a_quote_of_source_code_is_a_block_of_code() -> None:
+    text = "def ask(q):\n    x = '```'\n\n    return q[1]"
+    made = answer_markdown(of_code(text, "\n\nOlder"))
+    fence, badge, after = (token for token in READER.parse(made) if token.type in ("fence", "inline"))
+    assert (fence.type, fence.content) == ("fence", f"{text}\n")
+    assert ":green-badge[1]" in badge.content
+    assert after.content == "Older"
+    (source,) = of_code(text).sources
+    fence, badge = (token for token in READER.parse(quote_markdown(source)) if token.type in ("fence", "inline"))
+    assert (fence.content, ":green-badge[1]" in badge.content) == (f"{text}\n", True)
+    assert quote_markdown(replace(source, quote="import os")).startswith("“import os”"), "one line is a quote"

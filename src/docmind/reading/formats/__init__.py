@@ -89,7 +89,9 @@ _READERS = {
     **dict.fromkeys(
         ("png", "jpeg", "webp", "gif", "bmp", "tiff"), ("docmind.reading.formats.image:open_image", "pillow")
     ),
-    **dict.fromkeys(("txt", "code"), ("docmind.reading.formats.text:open_text", "docmind")),
+    "txt": ("docmind.reading.formats.text:open_text", "docmind"),
+    "code": ("docmind.reading.formats.source_code:open_code", "tree-sitter"),
+    "notebook": ("docmind.reading.formats.notebook:open_notebook", "docmind"),
     "markdown": ("docmind.reading.formats.markdown:open_markdown", "markdown-it-py"),
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
@@ -99,6 +101,9 @@ _READERS = {
     "xlsb": ("docmind.reading.formats.xlsb:open_xlsb", "lxml"),
     "ods": ("docmind.reading.formats.ods:open_ods", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
+    "bib": ("docmind.reading.formats.bibtex:open_bibtex", "docmind"),
+    "csl": ("docmind.reading.formats.csl:open_csl", "docmind"),
+    "ris": ("docmind.reading.formats.ris:open_ris", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
     "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),
     "rtf": ("docmind.reading.formats.rtf:open_rtf", "docmind"),

@@ -35,6 +35,8 @@ _DEFINED = re.compile(
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^)\n]*\)))?[ \t]*$",
     re.M,
 )
+# A picture that is written into the text, as editors do it; the letters are of no use to a reader, and many.
+_DATA = re.compile(r"(data:image/[\w.+-]{1,40});base64,[A-Za-z0-9+/=%]*")
 _NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]{1,100})\]:[ \t]*")
 _MARK = re.compile(r"\[\^([^\]\s]{1,100})\]")
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
@@ -79,6 +81,7 @@ def open_markdown(upload: Upload, kind: str, rules: Rules) -> LaidOut:
 def markdown(text: str, losses: Losses | None = None) -> Iterator[Block | Table]:
     """Yield headings, paragraphs, lists, tables, code, formulas and notes, without their marks."""
     losses = Losses() if losses is None else losses
+    text = _DATA.sub(r"\1", text) if ";base64," in text else text
     defined = {_key(found[1]): {"title": "", "href": found[2]} for found in _DEFINED.finditer(text)}
     links: _Links = {"references": defined} if defined else {}
     at = 0
@@ -315,9 +318,7 @@ def _inline(text: str, links: _Links, losses: Losses) -> str:
             said = "".join(words[start:])
             words += [] if said in (address, address.removeprefix("mailto:")) else [f" ({address})"]
         elif token.type == "image":
-            words.append(
-                token.content if token.content == token.attrs["src"] else f"{token.content} ({token.attrs['src']})"
-            )
+            words.append(_pictured(token.content, str(token.attrs["src"]), losses))
         elif token.type in ("s_open", "s_close"):
             words.append("~~")  # what is struck out is not taken for what holds
         elif token.type == "html_inline":
@@ -325,6 +326,15 @@ def _inline(text: str, links: _Links, losses: Losses) -> str:
         else:
             words.append(" " if token.type in ("softbreak", "hardbreak") else token.content)
     return " ".join(tidy("".join(words)).split())
+
+
+def _pictured(alternative: str, address: str, losses: Losses) -> str:
+    """Return what a picture says: its alternative text, and its address unless the picture itself is written there."""
+    if address.startswith(("data:", "attachment:")):
+        if not alternative.strip():
+            losses.note("picture")
+        return alternative
+    return alternative if alternative == address else f"{alternative} ({address})"
 
 
 def _formula(found: re.Match[str]) -> str:

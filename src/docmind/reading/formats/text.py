@@ -1,4 +1,4 @@
-"""Plain text and source code.
+"""Plain text, and the decoding of all files of text.
 
 A file is decoded by its byte order mark, then as UTF-8, then by a guess; text that was garbled before is mended.
 """
@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import PurePath
 
 from docmind.blocks import Block, Table
 from docmind.errors import TooLargeError
@@ -163,27 +162,17 @@ def _guess(sample: bytes) -> str:
 
 _ALIGNED = re.compile(r"\S(?: {3,}|\t+)\S")
 _PAGE = "\f"
-_LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x85\u2028\u2029]")
+LINE_ENDS = re.compile("\r\n|[\n\r\x0b\x85\u2028\u2029]")
+"""The ends of lines of all systems."""
+
 # Text that is broken into lines by hand or by a program, as in mails and old books.
 _NARROWEST, _WIDEST, _EVIDENCE = 45, 120, 4
 _OWN_LINE = re.compile(r"\s|[-*•·–—+>#|]|\(?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxIVX]+)[.)]\s|\d+(?:\.\d+)+\s")
-# What a file is written in, by the end of its name; other ends are the name themselves.
-_LANGUAGES = {
-    "bash": "bash", "sh": "bash", "zsh": "bash", "cc": "cpp", "cxx": "cpp", "hpp": "cpp", "hh": "cpp", "h": "c",
-    "clj": "clojure", "cs": "csharp", "erl": "erlang", "ex": "elixir", "exs": "elixir", "f90": "fortran",
-    "fs": "fsharp", "hs": "haskell", "jl": "julia", "js": "javascript", "mjs": "javascript", "jsx": "javascript",
-    "kt": "kotlin", "kts": "kotlin", "ml": "ocaml", "pl": "perl", "pm": "perl", "ps1": "powershell", "py": "python",
-    "pyi": "python", "rb": "ruby", "rs": "rust", "ts": "typescript", "tsx": "typescript", "vb": "vbnet",
-}  # fmt: skip
 
 
 def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
-    """Open a text file of one of the two kinds. Raises `TooLargeError` or `EmptyFileError`."""
-    facts = facts_of(upload.name)
-    if kind == "txt":
-        return LaidOut(_pages(upload, rules), facts, upload.name, rules)
-    text = decode(upload, rules, is_code=kind == "code")
-    return LaidOut(code(text, language_of(upload.name)), facts, upload.name, rules)
+    """Open a plain text. Raises `TooLargeError` or `EmptyFileError`."""
+    return LaidOut(_pages(upload, rules), facts_of(upload.name), upload.name, rules)
 
 
 def _pages(upload: Upload, rules: Rules) -> Iterator[Block | Table]:
@@ -193,7 +182,7 @@ def _pages(upload: Upload, rules: Rules) -> Iterator[Block | Table]:
     for number, page in enumerate(text.split(_PAGE)):
         if number:
             yield Block(kind="page_break")
-        yield from plain(printable(_LINE_ENDS.sub("\n", page)))
+        yield from plain(printable(LINE_ENDS.sub("\n", page)))
 
 
 def plain(text: str) -> Iterator[Block | Table]:
@@ -240,14 +229,3 @@ def _runs_on(line: str, following: str, width: int) -> bool:
     if not following.strip() or _OWN_LINE.match(following):
         return False
     return _NARROWEST <= len(line.rstrip()) <= width < len(line.rstrip()) + 1 + len(following.split(None, 1)[0])
-
-
-def language_of(name: str) -> str:
-    """Return the language that source code is written in, by the name of its file."""
-    suffix = PurePath(name).suffix.lower().removeprefix(".")
-    return _LANGUAGES.get(suffix, suffix)
-
-
-def code(text: str, language: str = "") -> Iterator[Block | Table]:
-    """Yield lines verbatim, because their spaces have meaning."""
-    yield Block(kind="code", text=text, language=language)

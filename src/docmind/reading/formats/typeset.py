@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -51,6 +51,7 @@ _FACES: dict[Face, tuple[str, int]] = {
 }
 _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
 _COLUMN_GAP, _NARROWEST = 18, 60
+_BREAKABLE = 130  # pixels that a column has at least whose long words are broken
 CELL_MAX = 2_000  # characters of a cell that are placed
 _TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated on each sheet
 _SAMPLE = 100  # rows that settle the widths of a table's columns
@@ -183,7 +184,7 @@ class _Flow:
         self._is_in_fields = is_field
         with self._placed(PageBlock(kind, 0, 0, block.level, self._path, language=block.language)):
             if block.kind == "code" or block.is_verbatim:
-                self._verbatim(shown(block), "mono")
+                self._verbatim(shown(block), "mono", dict(block.symbols))
             else:
                 inset = _INSET * min(block.level, _DEEPEST) if block.kind in ("item", "quoted") else 0
                 self._paragraph(shown(block), face_of(block), inset)
@@ -206,8 +207,8 @@ class _Flow:
         if not rows:
             return
         step = line_height(face)
-        if face in ("h1", "h2", "h3"):
-            self._room(3 * step)  # a heading is not left alone at the end of a sheet
+        if face in ("h1", "h2", "h3", "bold"):
+            self._room(3 * step)  # a heading or caption is not left alone at the end of a sheet
         before = "\n\n"
         for line, glue in (placed for words in rows for placed in wrap(words, face, WIDTH - 2 * MARGIN - inset)):
             self._room(step)
@@ -216,12 +217,16 @@ class _Flow:
             self._y += step
         self._y += step // 2
 
-    def _verbatim(self, text: str, face: Face) -> None:
+    def _verbatim(self, text: str, face: Face, symbols: Mapping[int, tuple[str, ...]]) -> None:
+        """Place lines as they are; a part of code that begins at a line is a block with its symbols."""
         step, wide = line_height(face), font(face).getlength("0")
         columns = int((WIDTH - 2 * MARGIN) / wide)
         before = "\n\n"
-        for raw in text.expandtabs(8).splitlines():
+        for number, raw in enumerate(text.expandtabs(8).splitlines()):
             line = raw.rstrip()
+            if number in symbols and self._placing is not None:
+                self._note()
+                self._placing = replace(self._placing, path=(*self._path, *symbols[number]))
             indent = len(line) - len(line.lstrip())
             if not line:
                 self._y += step
@@ -286,7 +291,7 @@ class _Flow:
             spans = self._short_row(lines, edges, before, "bold" if is_header else "body")
         if len(self._sheets) == sheets and self._start is not None:
             place, end = min(self._start, *(start for start, _until in spans)), self._length
-            cells_at = tuple([(max(start, place), min(max(until, place), end)) for start, until in spans])
+            cells_at = tuple([(min(max(a, place), end), min(max(b, place), end)) for a, b in spans])
             self._blocks.append(PageBlock(kind, place, end, 0, self._path, table, cells_at, raws=raws))
         else:  # a row that runs on over the next sheet has no cells
             self._note()
@@ -469,7 +474,10 @@ def _columns(rows: Sequence[Sequence[str]]) -> Edges | None:
             widest[number] = max(widest[number], min(measure(" ".join(parts)), 2.0 * room))
             words[number] = max(words[number], min(max(map(measure, parts), default=0.0), room / 3))
     if sum(words) > room:
-        return None
+        most = _narrowed(words, room)
+        if most < _BREAKABLE:
+            return None
+        words = [min(word, most) for word in words]
     spare = room - sum(words)
     wants = [wide - word for wide, word in zip(widest, words, strict=True)]
     share = min(1.0, spare / max(sum(wants), 1.0))
@@ -481,6 +489,16 @@ def _columns(rows: Sequence[Sequence[str]]) -> Edges | None:
         edges.append((x, wide + 1.0))
         x += wide + _COLUMN_GAP
     return edges
+
+
+def _narrowed(words: Sequence[float], room: float) -> float:
+    """Return the width to which the widest columns are to be cut so that all fit; 0 where even that does not help."""
+    left = room
+    for count, word in zip(range(len(words), 0, -1), sorted(words), strict=True):
+        if word * count > left:
+            return left / count
+        left -= word
+    return 0.0
 
 
 @cache

@@ -6,13 +6,15 @@ Answers are Markdown for Streamlit: badges for sources, and no other active cont
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.reading import is_code
 from docmind.records.answers import SEEN, Answer, Source
+from docmind.records.rich_text import Code
 from docmind.rich_text import blocks_of, draft_markdown, markdown_of, quote_lines, visible, words
 from docmind.ui.app.page_links import Cited, cited_in, source_link
 from docmind.wording import N_, _
@@ -33,7 +35,8 @@ def answer_markdown(answer: Answer, *, is_other: bool = False) -> str:
 
     So are claims that rest on the image of a page, whose sources have another colour.
 
-    Quotes (an answer that no model wrote) are shown as plain text around their `[n]` markers.
+    Quotes (an answer that no model wrote) are shown as plain text around their `[n]` markers, those of source code as
+    blocks of code.
 
     The badge of a source links to its page, where the answer belongs to a conversation. `is_other` says that the answer
     is the one that does not lead.
@@ -67,8 +70,14 @@ def streaming_markdown(text: str) -> str:
 
 
 def quote_markdown(source: Source, cited: Cited | None = None) -> str:
-    """Render one quote in quotation marks, with the badge of its source, which links to its page."""
-    return _quote_lines(f"“{source.quote}”", {}) + _number(source.n, link=source_link(source, cited) if cited else "")
+    """Render one quote in quotation marks, with the badge of its source, which links to its page.
+
+    Lines of source code are a block of code.
+    """
+    number = _number(source.n, link=source_link(source, cited) if cited else "")
+    if is_code(source.document) and "\n" in source.quote:
+        return f"{_code(source.quote)}\n\n{number}"
+    return _quote_lines(f"“{source.quote}”", {}) + number
 
 
 def _links(answer: Answer, *, is_other: bool) -> dict[int, str]:
@@ -81,9 +90,10 @@ def _links(answer: Answer, *, is_other: bool) -> dict[int, str]:
 
 def _quotes_markdown(answer: Answer, links: Mapping[int, str]) -> str:
     numbers = {f"[{n}]": _number(n, link=link) for n, link in links.items()}
-    paragraphs = _held(answer).split("\n\n")
+    held = _held(answer)
     if answer.outcome not in ("documents", "summary", "list"):
-        return "\n\n".join(_quote_lines(paragraph, numbers) for paragraph in paragraphs)
+        return "\n\n".join(_quotes_and_code(answer, held, numbers))
+    paragraphs = held.split("\n\n")
     parts: list[str] = []
     at = 0
     for paragraph in paragraphs:
@@ -94,6 +104,28 @@ def _quotes_markdown(answer: Answer, links: Mapping[int, str]) -> str:
         parts.append(f"{named} {_quote_lines(said, numbers)}".strip())
         at += len(paragraph) + 2
     return "\n\n".join(parts)
+
+
+def _quotes_and_code(answer: Answer, held: str, numbers: Mapping[str, str]) -> Iterator[str]:
+    """Yield the paragraphs of quotes; a quote of a file of source code is a block of code."""
+    code = {source.n for source in answer.sources if is_code(source.document)}
+    at = 0
+    for sentence in answer.sentences:
+        quote = answer.answer[sentence.start : sentence.end]
+        is_quoted = bool(sentence.sources) and code.issuperset(sentence.sources) and quote[:1] + quote[-1:] == "“”"
+        if is_quoted and "\n" in quote:
+            yield from _paragraphs(held[at : sentence.start], numbers)
+            yield _code(quote[1:-1])
+            at = sentence.end
+    yield from _paragraphs(held[at:], numbers)
+
+
+def _code(quote: str) -> str:
+    return markdown_of((Code(visible(quote)),), lambda _index: "")
+
+
+def _paragraphs(text: str, numbers: Mapping[str, str]) -> Iterator[str]:
+    return (_quote_lines(paragraph, numbers) for paragraph in text.split("\n\n") if paragraph.strip())
 
 
 def _held(answer: Answer) -> str:
