@@ -182,14 +182,32 @@ class IngestQueue:
             while True:
                 current = self._current_of([info], progress, place)
                 try:
-                    return self._read(current, password)
+                    result = self._read(current, password)
+                    break
                 except CancelledError:
                     if not current.has_made_way:
                         raise
+            return replace(result, enclosed=tuple(self._read_enclosed(result.doc_id, progress, place)))
         finally:
             if not is_ours:
                 self._held.discard(upload_id)
             self._ingest.commit(lazily=True)
+
+    def _read_enclosed(
+        self, doc_id: str | None, progress: Progress | None, place: tuple[int, int]
+    ) -> Iterator[AddResult]:
+        """Read the files that lie in a document, those that no other thread has chosen."""
+        for upload_id in self._uploads.enclosed(doc_id) if doc_id else []:
+            with self._changed:
+                if upload_id in self._held | self._taken:
+                    continue
+                self._held.add(upload_id)
+            try:
+                yield self.read(upload_id, progress=progress, place=place)
+            except NotFoundError:  # removed meanwhile
+                continue
+            finally:
+                self._held.discard(upload_id)
 
     def read_together(
         self, upload_ids: Sequence[int], *, progress: Progress | None = None, place: tuple[int, int] = (0, 1)

@@ -263,6 +263,7 @@ class Library:
     def bin(self, doc_ids: Sequence[str]) -> tuple[DocumentInfo, ...]:
         """Move documents to the bin, from where `restore` brings them back; no search finds them there.
 
+        Documents that came in one of them follow it, also where it is restored, but for those that lie in another one.
         A document that is not read to its end, and any where `bin_days` is 0, is deleted for good; its erasure is
         finished at the next start, or with the next one. Returns those that are in the bin now. Raises `NotFoundError`;
         then none is moved.
@@ -280,7 +281,9 @@ class Library:
     def _erase(self, doc_id: str) -> None:
         self._reserve.make_room()
         try:
-            self._ingest.erase(doc_id)
+            for one in reversed(self._ingest.family(doc_id)):
+                with suppress(NotFoundError):  # erased meanwhile
+                    self._ingest.erase(one)
         finally:
             with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
                 self._visual.sweep()

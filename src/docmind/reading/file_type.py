@@ -43,12 +43,19 @@ _OTHERS = (
     (b"SQLite format 3\x00", N_("a database")),
     (b"%!PS", N_("a PostScript file")),
 )
+# Packages of other programs, by a part that each has.
+_PACKAGES = (
+    (("Index/Document.iwa", "index.apxl"), N_("a document of Pages, Numbers or Keynote")),
+    (("META-INF/MANIFEST.MF", "AndroidManifest.xml"), N_("a program")),
+    (("[Content_Types].xml",), N_("an office file of another kind")),
+)
 # Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
 _PROMISES = {
     "pdf": N_("a PDF"),
     "docx": N_("a Word document"),
     "xlsx": N_("an Excel workbook"),
     "epub": N_("an EPUB book"),
+    "zip": N_("an archive"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
 _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
@@ -264,13 +271,16 @@ def _in_zip(upload: Upload) -> str:
         raise UnsupportedFileError(
             _("{name} is an OpenDocument file, which DocMind does not read.").format(name=upload.name)
         )
-    if _suffix(upload.name) in _PROMISES:
+    if _suffix(upload.name) in _PROMISES.keys() - {"zip"}:
         raise CorruptFileError(
             _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
         )
-    raise UnsupportedFileError(
-        _("{name} is an archive.").format(name=upload.name), hint=_("Unpack it and add the files.")
-    )
+    for marks, what in _PACKAGES:
+        if names.intersection(marks):
+            raise UnsupportedFileError(
+                _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
+            )
+    return "zip"
 
 
 def _unlock(upload: Upload) -> bytes:
