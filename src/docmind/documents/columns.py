@@ -163,7 +163,8 @@ _STATUS = (
 PAGES_DONE = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id)"
 PARENT = (
     "(SELECT json_array(p.doc_id, p.document, CASE p.title WHEN '' THEN p.heading ELSE p.title END, p.kind, p.dated)"
-    " FROM documents p WHERE p.doc_id = d.parent_id AND p.deleted_at_ms IS NULL)"
+    " FROM documents p WHERE p.doc_id = d.parent_id"
+    " AND (p.deleted_at_ms IS NULL OR d.deleted_at_ms IS NOT NULL))"
 )
 _ENCLOSED = "(SELECT count(*) FROM documents c WHERE c.parent_id = d.doc_id AND c.deleted_at_ms IS NULL)"
 OCR_PAGES = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr')"

@@ -10,7 +10,7 @@ from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMisma
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
 from docmind.records.comparison import Comparison
-from docmind.records.documents import Collection, DocumentInfo, Heading, PageView, ReadingFacts
+from docmind.records.documents import Collection, DocumentInfo, EnclosedFile, Heading, PageView, ReadingFacts
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Preferences
@@ -131,6 +131,11 @@ class Library:
         `NotFoundError`, `DamagedError`, and `ConfigError` for one document, one not read yet, and a very long one.
         """
         return compare_documents(self._catalog, doc_id, other, progress)
+
+    def enclosed(self, doc_id: str) -> tuple[EnclosedFile, ...]:
+        """Return the files inside a document in their order, each with what became of it. Raises `NotFoundError`."""
+        self._catalog.document(doc_id)
+        return self._catalog.enclosed.of(doc_id)
 
     # versions
 

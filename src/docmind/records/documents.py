@@ -305,6 +305,22 @@ def placed(label: str, parent: Parent | None) -> str:
     return f"{label} {parent.place}" if label and parent is not None else label
 
 
+def beneath_parents(documents: Sequence[DocumentInfo]) -> list[tuple[DocumentInfo, int]]:
+    """Return documents in their order, those that came in another one beneath it, each with how deep it lies there."""
+    there = {info.doc_id for info in documents}
+    inside: dict[str, list[DocumentInfo]] = {}
+    for info in documents:
+        above = info.parent.doc_id if info.parent is not None and info.parent.doc_id in there else ""
+        inside.setdefault(above, []).append(info)
+    found: list[tuple[DocumentInfo, int]] = []
+    left = [(info, 0) for info in reversed(inside.pop("", []))]
+    while left:
+        info, depth = left.pop()
+        found.append((info, depth))
+        left += [(one, depth + 1) for one in reversed(inside.pop(info.doc_id, []))]
+    return found
+
+
 def readable_name(document: str) -> str:
     """Return a file name as words: without its extension, and with spaces for underscores."""
     stem, _dot, suffix = document.rpartition(".")

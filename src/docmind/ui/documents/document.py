@@ -16,7 +16,7 @@ from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
-from docmind.ui.app.page_links import reader_link
+from docmind.ui.app.page_links import document_link, reader_link
 from docmind.ui.documents import embedding, library, versions
 from docmind.wording import _, ngettext, number_text
 
@@ -36,6 +36,8 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     errors.show_of(_TROUBLE)
     title = one_line(info.label)
     st.subheader(escape(title, limit=160), anchor=False)
+    if info.parent is not None:
+        st.markdown(f"[{escape(info.parent.place, limit=160)}]({document_link(info.parent.doc_id)})")
     if title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
     _draw_actions(docmind, info, begin_in)
@@ -50,6 +52,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
         _draw_collections(docmind, info)
         _draw_language(docmind, info)
     with rest:
+        _draw_enclosed(docmind, info)
         _draw_outline(docmind, info)
         _draw_pages(info)
 
@@ -205,6 +208,23 @@ def _draw_language(docmind: DocMind, info: DocumentInfo) -> None:
         placeholder=_("Detect automatically"),
         on_change=changed,
     )
+
+
+def _draw_enclosed(docmind: DocMind, info: DocumentInfo) -> None:
+    """Draw the files inside a document with links to them, or why one is none."""
+    inside = errors.attempt(lambda: docmind.documents.enclosed(info.doc_id))
+    if isinstance(inside, DocMindError) or not inside:
+        return
+    told = ngettext("{n} file inside", "{n} files inside", len(inside))
+    with st.expander(count(told, len(inside)), expanded=len(inside) <= _HEADINGS, icon=":material/folder_open:"):
+        with st.container(gap="xsmall", key="enclosed", height=_TALLEST if len(inside) > _HEADINGS else "content"):
+            for one in inside:
+                name, facts = escape(one.name or one.label, limit=160), [size(one.bytes)]
+                if one.doc_id:
+                    name = f"[{name}]({document_link(one.doc_id)})"
+                if state := _("not read yet") if one.is_awaited else one.message:
+                    facts.append(state)
+                st.markdown(f"{name} :gray[· {escape(' · '.join(facts), limit=400)}]")
 
 
 def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
