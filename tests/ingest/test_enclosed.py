@@ -10,8 +10,9 @@ import pytest
 from archives import archive, packed
 from desks import NOTHING, inventory, opened, settings_in
 from docmind.application import DocMind
+from docmind.documents import QueuedFile
 from docmind.errors import CancelledError, NotFoundError
-from docmind.ingest.pipeline import Ingest
+from docmind.ingest.pipeline import Ingest, Step
 from docmind.records.documents import AddResult, Upload
 from docmind.records.query import Query
 from docmind.records.search import Filters
@@ -80,11 +81,11 @@ def test_a_process_that_ends_after_the_archive_adds_its_files_at_the_next_start(
     """The second reading is cut off before anything of it is stored."""
     read, calls = Ingest.read, []
 
-    def once(self: Ingest, file, *rest, **more):  # noqa: ANN001, ANN002, ANN003, ANN202
+    def once(self: Ingest, file: QueuedFile, step: Step, *, password: str | None = None) -> AddResult:
         calls.append(file.name)
         if len(calls) > 1:
             raise CancelledError("Stopped.")
-        return read(self, file, *rest, **more)
+        return read(self, file, step, password=password)
 
     with opened(tmp_path) as desk:
         monkeypatch.setattr(Ingest, "read", once)

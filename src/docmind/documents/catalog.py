@@ -385,7 +385,7 @@ class Catalog:
 
         Documents in the bin are allowed only as of a snapshot that holds them.
         """
-        filters = replace(filters, doc_ids=type(filters.doc_ids)(self.enclosed.asked_with(filters.doc_ids)))
+        filters = self.enclosed.widened(filters)
         held = self.held_in(filters.snapshots)
         shown = "1" if held is not None else "deleted_at_ms IS NULL"
         rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags FROM documents WHERE {shown}")

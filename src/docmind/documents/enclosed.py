@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from docmind.records.documents import EnclosedFile, readable_name
+from docmind.records.search import Filters
 from docmind.storage import Connection, Database
 from docmind.wording import N_, _
 
@@ -83,6 +85,10 @@ class EnclosedFiles:
         given = tuple(dict.fromkeys(doc_ids))
         found = {doc_id for (doc_id,) in self._db.all(f"{_FILES} SELECT doc_id FROM below", (_json(given),))}
         return (*given, *sorted(found.difference(given, ("",))))
+
+    def widened(self, filters: Filters) -> Filters:
+        """Return filters by which what lies in a document is asked with it."""
+        return replace(filters, doc_ids=self.asked_with(filters.doc_ids)) if filters.doc_ids else filters
 
     def inside(self, doc_id: str) -> tuple[int, int]:
         """Return the number of files inside a document, at any depth, and their bytes."""

@@ -11,12 +11,12 @@ import streamlit as st
 from docmind.blocks import losses_text
 from docmind.documents import FIELDS
 from docmind.errors import DocMindError
-from docmind.records.documents import DocumentInfo
+from docmind.records.documents import DocumentInfo, EnclosedFile
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
-from docmind.ui.app.page_links import document_link, reader_link
+from docmind.ui.app.page_links import reader_link
 from docmind.ui.documents import embedding, library, versions
 from docmind.wording import _, ngettext, number_text
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 _TROUBLE = "document"
 _CHAT = "chat.py"
-_HEADINGS, _TALLEST = 12, 360  # headings shown unfolded; pixels of a longer outline
+_HEADINGS, _TALLEST = 12, 360  # headings, or files inside, shown unfolded; pixels of a longer list
+_FILES = 200  # files inside that are listed
 
 
 def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], None]) -> None:
@@ -37,7 +38,10 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     title = one_line(info.label)
     st.subheader(escape(title, limit=160), anchor=False)
     if info.parent is not None:
-        st.markdown(f"[{escape(info.parent.place, limit=160)}]({document_link(info.parent.doc_id)})")
+        st.button(
+            escape(info.parent.place, limit=160), key="document-parent", type="tertiary", icon=":material/folder_open:",
+            on_click=library.open_document, args=(info.parent.doc_id,),
+        )  # fmt: skip
     if title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
     _draw_actions(docmind, info, begin_in)
@@ -216,15 +220,28 @@ def _draw_enclosed(docmind: DocMind, info: DocumentInfo) -> None:
     if isinstance(inside, DocMindError) or not inside:
         return
     told = ngettext("{n} file inside", "{n} files inside", len(inside))
-    with st.expander(count(told, len(inside)), expanded=len(inside) <= _HEADINGS, icon=":material/folder_open:"):
-        with st.container(gap="xsmall", key="enclosed", height=_TALLEST if len(inside) > _HEADINGS else "content"):
-            for one in inside:
-                name, facts = escape(one.name or one.label, limit=160), [size(one.bytes)]
-                if one.doc_id:
-                    name = f"[{name}]({document_link(one.doc_id)})"
-                if state := _("not read yet") if one.is_awaited else one.message:
-                    facts.append(state)
-                st.markdown(f"{name} :gray[· {escape(' · '.join(facts), limit=400)}]")
+    is_long = len(inside) > _HEADINGS
+    with (
+        st.expander(count(told, len(inside)), expanded=not is_long, icon=":material/folder_open:"),
+        st.container(gap="xsmall", key="enclosed", height=_TALLEST if is_long else "content"),
+    ):
+        for place, one in enumerate(inside[:_FILES]):
+            _draw_inside(place, one)
+        if len(inside) > _FILES:
+            st.caption(_("{n} more are not shown.").format(n=number_text(len(inside) - _FILES)))
+
+
+def _draw_inside(place: int, one: EnclosedFile) -> None:
+    name = escape(one.name, limit=160)
+    if one.doc_id:
+        st.button(
+            name, key=f"enclosed-{place}", type="tertiary", help=size(one.bytes), on_click=library.open_document,
+            args=(one.doc_id,),
+        )  # fmt: skip
+    else:
+        st.markdown(name)
+    if state := _("not read yet") if one.is_awaited else one.message:
+        st.caption(escape(state, limit=400))
 
 
 def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
