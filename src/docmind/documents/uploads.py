@@ -249,8 +249,11 @@ class Uploads:
                 raise _unknown(upload_id)
             db.execute("UPDATE uploads SET state = 'reading' WHERE upload_id = ? AND state = 'waiting'", (upload_id,))
 
-    def settle(self, upload_id: int, result: AddResult) -> None:
-        """Record the outcome of a file; does nothing where its row was removed meanwhile."""
+    def settle(self, upload_id: int, result: AddResult, *, is_kept: bool = True) -> None:
+        """Record the outcome of a file; does nothing where its row was removed meanwhile.
+
+        Without `is_kept` a file that lies in a document leaves the queue, where only that document tells its outcome.
+        """
         state: UploadState = "done"
         if result.status == "refused":
             state = "locked" if result.error == "PasswordNeededError" else "failed"
@@ -264,6 +267,9 @@ class Uploads:
                 "UPDATE enclosed SET message = ? WHERE doc_id IN (SELECT doc_id FROM uploads WHERE upload_id = ?)",
                 (result.message if result.status == "refused" else "", upload_id),
             )
+            is_inside = db.execute("SELECT parent_id <> '' FROM uploads WHERE upload_id = ?", (upload_id,)).fetchone()
+        if is_inside and is_inside[0] and not is_kept:
+            self.remove([upload_id])
 
     def move(
         self, upload_ids: Sequence[int] | None, states: Sequence[UploadState], to: UploadState, message: str = ""

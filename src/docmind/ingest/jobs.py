@@ -41,6 +41,7 @@ _SLOW_S, _SLOW_PAGES = 15.0, 2  # enough for pages read by OCR, which are slow
 _SHORT_BYTES = 1 << 20  # a file above this size is long from the start
 _SHARE_S = 10.0  # a file that was read for so long is long too, and makes way for a short one that waits
 _ASKING_S = 0.5  # between two questions whether one waits
+_NO_DOCUMENT = ("UnsupportedFileError", "EmptyFileError")  # of a file inside another: told there, and no failure
 _PASSING = 20  # short files that are begun while a long one waits; then it is its turn
 
 
@@ -405,7 +406,7 @@ class IngestQueue:
             else:
                 result = self._read_file(file, current, password)
             if result.status != "added":  # "added" is recorded together with the document
-                self._uploads.settle(upload_id, result)
+                self._uploads.settle(upload_id, result, is_kept=result.error not in _NO_DOCUMENT)
             return result
 
     def _read_file(self, file: QueuedFile, current: _Current, password: str | None) -> AddResult:

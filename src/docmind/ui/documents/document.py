@@ -232,16 +232,16 @@ def _draw_enclosed(docmind: DocMind, info: DocumentInfo) -> None:
 
 
 def _draw_inside(place: int, one: EnclosedFile) -> None:
-    name = escape(one.name, limit=160)
+    name, state = escape(one.name, limit=160), _("not read yet") if one.is_awaited else one.message
     if one.doc_id:
         st.button(
-            name, key=f"enclosed-{place}", type="tertiary", help=size(one.bytes), on_click=library.open_document,
-            args=(one.doc_id,),
+            f"{name} :gray[{' · '.join(filter(None, (size(one.bytes), escape(state, limit=400))))}]",
+            key=f"enclosed-{place}", type="tertiary", icon=":material/description:",
+            on_click=library.open_document, args=(one.doc_id,),
         )  # fmt: skip
     else:
-        st.markdown(name)
-    if state := _("not read yet") if one.is_awaited else one.message:
-        st.caption(escape(state, limit=400))
+        told = state if one.name.rpartition("/")[2] in state else f"{one.name}: {state}"
+        st.caption(f":material/block: {escape(told, limit=400)}")
 
 
 def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:

@@ -368,7 +368,7 @@ class Table {
     title.append(named);
     const kind = told.kinds[row[AT.kind]] || row[AT.kind];
     const pages = fill(row[AT.pages] === 1 ? words.page : words.pages, { n: number.format(row[AT.pages]) });
-    if (row[AT.title]) named.append(" ", make("span", "lib-name", row[AT.document]));
+    if (row[AT.title] && row[AT.title] !== row[AT.document]) named.append(" ", make("span", "lib-name", row[AT.document]));
     const depth = this.depths.get(row[AT.doc_id]) || 0;
     if (depth) title.style.paddingInlineStart = `${depth * 1.25}rem`;
     else if (row[AT.place]) named.append(" ", make("span", "lib-place", row[AT.place]));
