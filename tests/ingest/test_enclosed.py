@@ -208,3 +208,55 @@ def test_files_four_deep_and_archives_of_themselves_are_named_and_not_added(desk
     assert set(there) == {"0.zip", "1.zip", "2.zip", "3.zip"}
     (bottom,) = desk.documents.enclosed(there["3.zip"])
     assert bottom.message == "It lies in more than 3 files, one inside the other."
+
+
+@pytest.mark.slow
+def test_a_bundle_carries_what_lies_where(tmp_path: Path, desk: DocMind) -> None:
+    desk.add([archive("mixed.zip", {"tool.exe": b"MZ\0\0", "lease.txt": LEASE})])
+    there = ids(desk)
+    before = desk.documents.enclosed(there["mixed.zip"])
+    desk.bundles.write(tmp_path / "all.docmind", "a long passphrase of words", lambda _done, _all: None)
+    with opened(tmp_path / "other") as other:
+        other.bundles.read(tmp_path / "all.docmind", "a long passphrase of words", lambda _done, _all: None)
+        here = ids(other)
+        parent = other.documents.get(here["lease.txt"]).parent
+        assert parent is not None
+        assert parent.doc_id == here["mixed.zip"]
+        after = other.documents.enclosed(here["mixed.zip"])
+        assert [(one.name, one.message) for one in after] == [(one.name, one.message) for one in before]
+        assert after[1].doc_id == here["lease.txt"]
+
+
+@pytest.mark.slow
+def test_a_snapshot_brings_back_what_lies_where(desk: DocMind) -> None:
+    desk.add([RENT])
+    there = ids(desk)
+    snapshot = desk.snapshots.create("before")
+    desk.erasures.erase([there["Rent 2025.zip"]])
+    assert desk.documents.all() == ()
+    desk.snapshots.activate(snapshot.snapshot_id)
+    assert ids(desk) == there
+    assert {one.name for one in desk.documents.enclosed(there["Rent 2025.zip"])} == {"lease.txt", "letters.zip"}
+    desk.documents.bin([there["Rent 2025.zip"]])
+    assert desk.documents.all() == ()
+
+
+@pytest.mark.slow
+def test_a_changed_archive_in_a_folder_takes_its_files_along(tmp_path: Path, desk: DocMind) -> None:
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    (folder / "rent.zip").write_bytes(packed({"lease.txt": LEASE, "letter.txt": LETTER}))
+    found = desk.folders.add(folder)
+    desk.folders.sync(found.folder_id)
+    desk.queue.finish()
+    desk.folders.sync(found.folder_id)
+    assert set(ids(desk)) == {"rent.zip", "lease.txt", "letter.txt"}
+    (folder / "rent.zip").write_bytes(packed({"lease.txt": LEASE, "new.txt": "The rent is 900 euros from March on."}))
+    for _turn in range(2):
+        desk.folders.sync(found.folder_id)
+        desk.queue.finish()
+    desk.folders.sync(found.folder_id)
+    assert set(ids(desk)) == {"rent.zip", "lease.txt", "new.txt"}
+    parent = desk.documents.get(ids(desk)["lease.txt"]).parent
+    assert parent is not None
+    assert parent.doc_id == ids(desk)["rent.zip"]

@@ -18,7 +18,7 @@ from .columns import (
 )
 from .comparing import compare_documents
 from .edits import Edits
-from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, hand_over
+from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
@@ -83,6 +83,7 @@ __all__ = [
     "Version",
     "Words",
     "adopt_document",
+    "adopt_enclosed",
     "artifact_of",
     "carried_document",
     "carried_in",

@@ -8,9 +8,10 @@ several documents is one document, whose parent is the first of them; it goes to
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from docmind.errors import DamagedError
 from docmind.records.documents import EnclosedFile, readable_name
 from docmind.records.search import Filters
 from docmind.storage import Connection, Database
@@ -118,6 +119,44 @@ def note_enclosed(db: Connection, parent_id: str, place: int, name: str, doc_id:
         "INSERT OR REPLACE INTO enclosed (parent_id, place, name, doc_id, bytes, message) VALUES (?, ?, ?, ?, ?, ?)",
         (parent_id, place, name, doc_id, size, message),
     )
+
+
+def check_enclosed(row: Mapping[str, object]) -> None:
+    """Check a row of `enclosed` that comes from another vault. Raises `DamagedError`."""
+    numbers, texts = ("place", "bytes"), ("parent_id", "doc_id", "name", "message")
+    is_sound = all(type(value := row[name]) is int and value >= 0 for name in numbers)
+    if not is_sound or not all(type(row[name]) is str for name in texts):
+        raise DamagedError(_("What the bundle says of the files inside documents is damaged."))
+
+
+def adopt_enclosed(
+    db: Connection, rows: Iterable[Mapping[str, object]], parents: Mapping[str, str], ids: Mapping[str, str]
+) -> None:
+    """Write what another vault knows of the files inside documents, in the caller's transaction.
+
+    `rows` are those of its table, `parents` has the parent of each document that came in one, and `ids` the ids here of
+    the documents that were taken over, all by their ids there. Raises `DamagedError`.
+    """
+    for row in rows:
+        check_enclosed(row)
+        if (parent_id := ids.get(str(row["parent_id"]))) is not None:
+            doc_id = ids.get(str(row["doc_id"]), "")
+            place, size = int(str(row["place"])), int(str(row["bytes"]))
+            note_enclosed(db, parent_id, place, str(row["name"]), doc_id, size, str(row["message"]))
+    found = [(ids[above], ids[doc_id]) for doc_id, above in parents.items() if doc_id in ids and above in ids]
+    db.executemany("UPDATE documents SET parent_id = ? WHERE doc_id = ?", found)
+
+
+def note_children(db: Connection) -> None:
+    """Note documents that name a parent which does not know them, as one that was brought back, in the transaction."""
+    lacking = db.execute(
+        "SELECT d.parent_id, d.document, d.doc_id, d.bytes FROM documents d JOIN documents p ON p.doc_id = d.parent_id"
+        " WHERE NOT EXISTS (SELECT 1 FROM enclosed e WHERE e.parent_id = d.parent_id AND e.doc_id = d.doc_id)"
+        " ORDER BY d.document"
+    ).fetchall()
+    for parent_id, name, doc_id, size in lacking:
+        query = "SELECT coalesce(max(place), 0) + 1 FROM enclosed WHERE parent_id = ?"
+        note_enclosed(db, parent_id, db.execute(query, (parent_id,)).fetchone()[0], name, doc_id, size, "")
 
 
 def hand_over(db: Connection, doc_ids: Collection[str]) -> None:

@@ -318,7 +318,7 @@ def beneath_parents(documents: Sequence[DocumentInfo]) -> list[tuple[DocumentInf
         info, depth = left.pop()
         found.append((info, depth))
         left += [(one, depth + 1) for one in reversed(inside.pop(info.doc_id, []))]
-    return found
+    return found + [(one, 0) for others in inside.values() for one in others]  # damaged: each lies in the other
 
 
 def readable_name(document: str) -> str:

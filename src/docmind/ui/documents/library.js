@@ -254,11 +254,15 @@ class Table {
       inside.get(above).push(row);
     }
     this.depths = new Map();
-    const put = (above, depth) => (inside.get(above) || []).flatMap((row) => {
-      this.depths.set(row[AT.doc_id], depth);
-      return [row, ...put(row[AT.doc_id], depth + 1)];
-    });
-    this.shown = put("", 0);
+    const put = (above, depth) => {
+      const rows = inside.get(above) || [];
+      inside.delete(above);
+      return rows.flatMap((row) => {
+        this.depths.set(row[AT.doc_id], depth);
+        return [row, ...put(row[AT.doc_id], depth + 1)];
+      });
+    };
+    this.shown = [...put("", 0), ...[...inside.values()].flat()];
   }
 
   sortBy({ name, drawn }) {
