@@ -49,7 +49,7 @@ class EnclosedFiles:
     def of(self, doc_id: str) -> tuple[EnclosedFile, ...]:
         """Return the files inside a document in their order, each with what became of it."""
         rows = self._db.all(
-            "SELECT e.place, e.name, e.bytes, e.message, coalesce(d.doc_id, ''), coalesce(d.document, ''),"
+            "SELECT e.name, e.bytes, e.message, coalesce(d.doc_id, ''), coalesce(d.document, ''),"
             " coalesce(CASE d.title WHEN '' THEN d.heading ELSE d.title END, ''), coalesce(d.status, ''),"
             " EXISTS (SELECT 1 FROM uploads u WHERE u.doc_id = e.doc_id"
             " AND u.state IN ('waiting', 'reading', 'paused'))"
@@ -57,17 +57,7 @@ class EnclosedFiles:
             " WHERE e.parent_id = ? ORDER BY e.place",
             (doc_id,),
         )
-        return tuple(
-            EnclosedFile(
-                name=name,
-                bytes=size,
-                doc_id=found,
-                label=(title or readable_name(document)) if found else "",
-                message="" if status == "ready" or awaited else _(message or _GONE),
-                is_awaited=bool(awaited) and status != "ready",
-            )
-            for _place, name, size, message, found, document, title, status, awaited in rows
-        )
+        return tuple(_file_of(*row) for row in rows)
 
     def above(self, doc_id: str) -> tuple[str, ...]:
         """Return a document and those that it lies in, the innermost first."""
@@ -111,6 +101,20 @@ class EnclosedFiles:
             )
             found += [child for (child,) in rows if child not in found]
         return tuple(found)
+
+
+def _file_of(
+    name: str, size: int, message: str, doc_id: str, document: str, title: str, status: str, is_awaited: int
+) -> EnclosedFile:
+    told = message or _GONE
+    return EnclosedFile(
+        name=name,
+        bytes=size,
+        doc_id=doc_id,
+        label=(title or readable_name(document)) if doc_id else "",
+        message="" if status == "ready" or is_awaited else _(told),
+        is_awaited=bool(is_awaited) and status != "ready",
+    )
 
 
 def note_enclosed(db: Connection, parent_id: str, place: int, name: str, doc_id: str, size: int, message: str) -> None:
