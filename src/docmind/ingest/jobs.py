@@ -197,7 +197,7 @@ class IngestQueue:
     def _read_enclosed(
         self, doc_id: str | None, progress: Progress | None, place: tuple[int, int]
     ) -> Iterator[AddResult]:
-        """Read the files that lie in a document, those that no other thread has chosen."""
+        """Read the files that lie in a document, those that no other thread has chosen; only failures stay queued."""
         for upload_id in self._uploads.enclosed(doc_id) if doc_id else []:
             with self._changed:
                 if upload_id in self._held | self._taken:
@@ -209,6 +209,7 @@ class IngestQueue:
                 continue
             finally:
                 self._held.discard(upload_id)
+                self._uploads.remove([upload_id], states=("done",))
 
     def read_together(
         self, upload_ids: Sequence[int], *, progress: Progress | None = None, place: tuple[int, int] = (0, 1)

@@ -487,6 +487,7 @@ class Ingest:
         try:
             for place, inside in enumerate(reading.enclosed(), 1):
                 step.check()
+                inside = inside if inside.name else replace(inside, name=_("file {n}").format(n=place))
                 files, size = files + 1, size + len(inside.data)
                 message = inside.error
                 if not message and len(above) > DEEPEST:

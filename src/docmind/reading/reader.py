@@ -274,7 +274,7 @@ class Reading:
     losses: tuple[Loss, ...] = ()
     """What was seen in the file and not read, on the pages so far, and after `enclosed` in all."""
     broke_off: str = ""
-    """A sentence, where reading ended among the files inside the document."""
+    """A sentence, where reading ended behind the last page, among the files inside the document."""
 
     def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
         self._reader = reader
@@ -323,6 +323,10 @@ class Reading:
                         return
                     page = page_of(frame, self.pages, self._skip)
                 except WorkerFailedError as error:
+                    if len(self._skip) >= self.pages and not self._closed:
+                        told = _("Reading {name} broke off after its last page: {error}.")
+                        self.broke_off = told.format(name=self._upload.name, error=error)
+                        return
                     self._restart(error)
                     continue
                 self._skip.add(page.page_no)
