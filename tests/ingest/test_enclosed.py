@@ -199,6 +199,19 @@ def test_asking_an_archive_asks_its_files(desk: DocMind) -> None:
 
 
 @pytest.mark.slow
+def test_an_answer_names_the_file_and_where_it_lies(desk: DocMind) -> None:
+    desk.add([RENT])
+    (source, *_others) = desk.ask("What is the deposit of the flat in Lisbon?").sources
+    assert (source.document, source.place) == ("lease.txt", "in Rent 2025.zip")
+    assert source.placed == "lease.txt in Rent 2025.zip"
+    thread_id = desk.conversations.create().thread_id
+    turn = desk.conversations.ask("What is the deposit of the flat in Lisbon?", thread_id=thread_id)
+    assert turn.answer is not None
+    assert turn.answer.sources[0].place == "in Rent 2025.zip"
+    assert desk.conversations.view(thread_id).turns[0].answer == turn.answer
+
+
+@pytest.mark.slow
 def test_files_four_deep_and_archives_of_themselves_are_named_and_not_added(desk: DocMind) -> None:
     deep = packed({"bottom.txt": LETTER})
     for number in (3, 2, 1):

@@ -404,7 +404,7 @@ def print_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
     """Print one line per source; with `quotes` the quoted words below it."""
     for source in sources:
         how = "".join(f", {_(words)}" for words in dict.fromkeys((source.how, source.where)) if words)
-        click.echo(f"  [{source.n}] {page_of(source.document or _('erased document'), source.page_no)}{how}")
+        click.echo(f"  [{source.n}] {page_of(source.placed or _('erased document'), source.page_no)}{how}")
         if quotes and source.quote:
             click.echo(f"      “{one_line(source.quote)}”")
 

@@ -341,6 +341,13 @@ class Catalog:
         states: dict[str, Gone] = {doc_id: "binned" if found.get(doc_id) else "erased" for doc_id in doc_ids}
         return {doc_id: state for doc_id, state in states.items() if found.get(doc_id) != 0}
 
+    def places_of(self, doc_ids: Collection[str]) -> dict[str, str]:
+        """Return in which other document these came, as words behind a name; those that came by themselves left out."""
+        marks = ", ".join("?" * len(doc_ids))
+        query = f"SELECT doc_id, {PARENT} FROM documents d WHERE parent_id <> '' AND doc_id IN ({marks})"
+        found = ((doc_id, parent_of(raw)) for doc_id, raw in self._db.all(query, tuple(doc_ids)))
+        return {doc_id: parent.place for doc_id, parent in found if parent is not None}
+
     def documents(self) -> list[DocumentInfo]:
         """Return all documents outside the bin, the newest first."""
         return self._documents("WHERE d.deleted_at_ms IS NULL ORDER BY d.added_at_ms DESC, d.document", ())
