@@ -100,8 +100,12 @@ def test_other_archives_are_named() -> None:
 
     with pytest.raises(errors.CorruptFileError, match="not a PowerPoint presentation inside"):
         identify(Upload("a.pptx", archive("readme.txt")))
-    with pytest.raises(errors.UnsupportedFileError, match="an archive"):
-        identify(Upload("a.zip", archive("readme.txt")))
+    with pytest.raises(errors.UnsupportedFileError, match="Pages, Numbers or Keynote"):
+        identify(Upload("a.pages", archive("Index/Document.iwa")))
+    with pytest.raises(errors.UnsupportedFileError, match="a program"):
+        identify(Upload("a.jar", archive("META-INF/MANIFEST.MF")))
+    assert identify(Upload("a.zip", archive("readme.txt")))[0] == "zip"
+    assert identify(Upload("download", archive("readme.txt")))[0] == "zip"
     with pytest.raises(errors.CorruptFileError, match="not a Word document inside"):
         identify(Upload("a.docx", archive("readme.txt")))
     with pytest.raises(errors.CorruptFileError, match="broken or was cut off"):

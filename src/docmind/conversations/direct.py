@@ -245,7 +245,8 @@ class DirectAnswers:
         meant = self._meant(topic, scope) if topic else ()
         if topic and not meant:
             return PASSAGES
-        documents = [info for info in self._catalog.documents() if _is_within(info, scope.filters)]
+        filters = self._catalog.enclosed.widened(scope.filters)
+        documents = [info for info in self._catalog.documents() if _is_within(info, filters)]
         pair = versions_meant(documents, meant or scope.talked_about, intent.version)
         pair = pair or versions_meant(documents, meant, intent.version)
         return replace(intent, doc_ids=pair) if pair else PASSAGES
@@ -341,7 +342,8 @@ class DirectAnswers:
         documents = self._catalog.asked(scope.filters.snapshots)
         if not documents:
             return Reply(_said(none), "documents")
-        within = [info for info in documents if _is_within(info, scope.filters)]
+        filters = self._catalog.enclosed.widened(scope.filters)
+        within = [info for info in documents if _is_within(info, filters)]
         shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
         lead = some.format(count=_counted(len(within), language))
         more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
@@ -353,7 +355,8 @@ class DirectAnswers:
         What is talked about are the documents of the latest answer, those of the filter, or the only one.
         """
         documents = self._catalog.asked(scope.filters.snapshots)
-        within = [info.doc_id for info in documents if _is_within(info, scope.filters)]
+        filters = self._catalog.enclosed.widened(scope.filters)
+        within = [info.doc_id for info in documents if _is_within(info, filters)]
         if is_this(topic):
             narrowed = within if len(within) == 1 or scope.filters.doc_ids else []
             return tuple([doc_id for doc_id in scope.talked_about if doc_id in within][:SUMMARIZED] or narrowed)

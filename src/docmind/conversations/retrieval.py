@@ -38,7 +38,7 @@ class Retrieval:
                 context.search = SearchResult(search_words, (hit,), timings_ms=(("total", 0.0),))
                 context.is_recalled = context.is_pointed_at = True
                 return
-        filters = filters_of(question["filters"])
+        filters = self._catalog.enclosed.widened(filters_of(question["filters"]))
         found = self.search(search_words, question, filters)
         recall = [doc for doc in resolved["recall"] if not filters.doc_ids or doc in filters.doc_ids]
         if recall:

@@ -57,6 +57,12 @@ _OLD = {
     "PowerPoint Document": N_("a PowerPoint presentation of the kind used before 2007"),
 }
 _KNOWN_TO_EXCEL = "VelvetSweatshop"  # locks workbooks whose structure alone is protected: Excel asks for nothing
+# Packages of other programs, by a part that each has.
+_PACKAGES = (
+    (("Index/Document.iwa", "index.apxl"), N_("a document of Pages, Numbers or Keynote")),
+    (("META-INF/MANIFEST.MF", "AndroidManifest.xml"), N_("a program")),
+    (("[Content_Types].xml",), N_("an office file of another kind")),
+)
 # Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
 _PROMISES = {
     "pdf": N_("a PDF"),
@@ -68,6 +74,7 @@ _PROMISES = {
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
     "rtf": N_("a rich text (RTF) file"),
     "ipynb": N_("a notebook"),
+    "zip": N_("an archive"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
 _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
@@ -305,13 +312,16 @@ def _in_zip(upload: Upload) -> str:
         return "epub"
     if mime.startswith(_ODF) or {"content.xml", "META-INF/manifest.xml"} <= names:
         return _open_document(mime, upload.name)
-    if _suffix(upload.name) in _PROMISES:
+    if _suffix(upload.name) in _PROMISES.keys() - {"zip"}:
         raise CorruptFileError(
             _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
         )
-    raise UnsupportedFileError(
-        _("{name} is an archive.").format(name=upload.name), hint=_("Unpack it and add the files.")
-    )
+    for marks, what in _PACKAGES:
+        if names.intersection(marks):
+            raise UnsupportedFileError(
+                _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
+            )
+    return "zip"
 
 
 def _open_document(mime: bytes, name: str) -> str:
