@@ -22,6 +22,7 @@ from docmind.answers.extremes import most_extreme
 from docmind.answers.kinds import (
     Asked,
     asked_of,
+    asking_words,
     holds,
     is_clause,
     is_echo,
@@ -86,6 +87,8 @@ PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for th
 WEAK = 0.3  # weight of words that say little about what is asked for
 
 _SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
+_OF_ONE = frozenset({"number", "amount", "count", "sum", "mean", "date", "duration"})
+"""Kinds of questions that one row answers where no other fits as well."""
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
@@ -419,7 +422,9 @@ class Extractive:
                 np.float64,
             ),
             cosines="none" if nearest is None else self._cosines,
-            is_fitting=(lead in clauses or names_are_met(asked, context)) and fitting[proof] <= 0,
+            is_fitting=(lead in clauses or names_are_met(asked, context))
+            and fitting[proof] <= 0
+            and not (extreme is None and _is_one_of_many(question, target, lead, units)),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )
@@ -633,6 +638,25 @@ def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     if not holds(target, unit.text, heading=unit.heading):
         return MISFIT
     return -LABELLED if is_labelled(target, own) else 0.0
+
+
+def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_Unit]) -> bool:
+    """Return whether a row of a table is told of which the question needs others too, or where others fit as well.
+
+    A sum, a mean or an extreme is of several rows, but where the row has the word for it: `Total costs`.
+    """
+    if not lead.passage.is_row:
+        return False
+    if target.kind in ("sum", "mean", "extreme") and asking_words(question).isdisjoint(words(lead.text)):
+        return True
+    return target.kind in _OF_ONE and any(
+        one.page == lead.page
+        and one.passage.is_row
+        and one.passage.start != lead.passage.start
+        and one.passage.lead == lead.passage.lead
+        and (one.meets >= lead.meets).all()
+        for one in units
+    )
 
 
 def _heads(unit: _Unit, page: _Page) -> bool:

@@ -97,6 +97,13 @@ def kind_of(question: str) -> AnswerKind:
     return "other"
 
 
+def asking_words(question: str) -> frozenset[str]:
+    """Return the folded words by which the kind of a question is known: `largest`, `total`."""
+    said = _folded(question)
+    found = next((match for _kind, form in _rules().forms if (match := form.search(said)) is not None), None)
+    return frozenset(words(found.group())) if found is not None else frozenset()
+
+
 def language_of_question(question: str) -> str:
     """Return `en`, `pt`, `es`, `de` or `fr` by the function words of a question; English where there are none."""
     said = re.findall(r"[a-z]+", _folded(question))

@@ -90,6 +90,7 @@ class Asked:
         return tuple(
             frozenset(
                 {word.text[: 3 if word.text.endswith("es") or len(word.text) < 6 else 4], word.root}
+                | ({word.text[2:5]} if word.text.startswith("ge") and len(word.text) >= 7 else set())
                 | {one[:4] for related in RELATED if word.text in related for one in related}
                 | {one[:4] for verbs, headers in ROLES if word.text in verbs for one in headers}
             )

@@ -17,8 +17,10 @@ from docmind.tables.role_words import (
     AGES,
     BIRTHS,
     CLAUSES,
+    LASTING,
     LATER_BIRTHS,
     OFTEN,
+    SINCE_HEADERS,
 )
 from docmind.tables.series import (
     added,
@@ -260,6 +262,8 @@ def _superlative(
         "meisten",
         "wenigsten",
     ) or r.has("sum")
+    if phrase in LASTING and column is None and (found := _by_lasting(r, task, filters, label)) is not None:
+        return found
     is_money = r.is_money
     named = r.which()
     who = _who(r, named)
@@ -298,6 +302,18 @@ def _who(r: Reading, named: int | None) -> int | None:
         if is_other and any(r.texts[at + 1 : at + 2] and r.texts[at + 1] in CLAUSES for at in places):
             return None if r.is_unique(column) else column
     return None
+
+
+def _by_lasting(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
+    """Return the row with the first date since which something lasts: `who has been a member the longest`."""
+    end = next(end for one, _start, end in r.asked.tasks if one == task)
+    times = [at for at, one in enumerate(r.columns) if r.tells_time(at) or one.type == "date"]
+    if end < len(r.texts) or len(times) != 1 or not any(w.text in SINCE_HEADERS for w in r.names.headers[times[0]]):
+        return None
+    is_date = r.columns[times[0]].type == "date"
+    r.is_sure = r.is_sure and not r.columns[times[0]].is_unsure
+    earliest, latest = ("first", "last") if is_date else ("smallest", "largest")
+    return TableQuery(earliest if task == "largest" else latest, filters, times[0], label=label, rank=r.rank, top=r.top)
 
 
 def _by_age(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
@@ -414,8 +430,10 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
         named = [column for column in wanted if column in targets]
         wanted = named if len(named) == 1 else wanted
     is_list = r.subject and any(text in LISTS for text in r.texts[:3])
-    if not wanted and not is_list and r.is_money and (money := r.money()) is not None:
-        wanted = [money]
+    if r.is_money and not is_list and not any(one in r.measures() for one in wanted):
+        priced = [at for at in range(len(r.columns)) if r.is_priced(at)]
+        money = r.money() if r.money() is not None else priced[0] if len(priced) == 1 else None
+        wanted = [money] if money is not None and (not wanted or money in priced) else wanted
     if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
         is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
         wanted = [label] if is_place or r.by[1] == "value" else wanted
@@ -462,13 +480,14 @@ def name_beside(r: Reading, query: TableQuery) -> int | None:
 
 def _is_rate(r: Reading, column: int) -> bool:
     """Return whether a column of numbers tells something for each of a kind: `Price per night` makes no groups."""
-    return column in r.measures() and any(word.text in PER for word in r.names.headers[column])
+    is_told = column in r.measures() or r.is_priced(column)
+    return is_told and any(word.text in PER for word in r.names.headers[column])
 
 
 def _is_only_measure(r: Reading, column: int) -> bool:
     """Return whether a column of numbers is what is asked of each: no group, but where other numbers are named too."""
     others = [at for at in r.mentioned if at != column and at in r.measures()]
-    return column in r.measures() and (not others or _is_rate(r, column))
+    return _is_rate(r, column) or (column in r.measures() and not others)
 
 
 def _group(r: Reading, targets: Sequence[int]) -> tuple[int | None, Unit]:

@@ -18,6 +18,7 @@ from docmind.tables.reading import (
 from docmind.tables.role_words import (
     ATTRIBUTES,
     COLLECTIONS,
+    COMING,
     COMPARATIVES,
     COST_HEADERS,
     COST_WORDS,
@@ -28,6 +29,7 @@ from docmind.tables.role_words import (
     EXISTING,
     FEES,
     INCOME_HEADERS,
+    LEAVING,
     OFTEN,
     ONCE,
     PARTICLES,
@@ -284,9 +286,14 @@ def _leaves_column(r: Reading, query: TableQuery) -> bool:
         at not in used
         and at in r.measures()
         and not r.tells_time(at)
-        and any(r.by[place] == "column" for place in places)
+        and any(r.by[place] == "column" and not _is_verb_of(r, query, place) for place in places)
         for at, places in r.mentioned.items()
     )
+
+
+def _is_verb_of(r: Reading, query: TableQuery, at: int) -> bool:
+    """Return whether a word is the verb of `who rents plot 3`, where who that is is told."""
+    return query.task == "lookup" and at == 1 and r.by[0] == "asked"
 
 
 def _is_other_measure(r: Reading, query: TableQuery) -> bool:
@@ -372,6 +379,24 @@ def _ignores_how(r: Reading, query: TableQuery) -> bool:
     return is_often and any(one.operator == "in" and r.is_unique(one.column) for one in query.filters)
 
 
+def _leaves_prices(r: Reading, query: TableQuery) -> bool:
+    """Doubt what is computed of another column where a column of several currencies is asked of."""
+    used = {query.column, *(one.column for one in (*query.filters, *query.part))}
+    priced = [at for at in range(len(r.columns)) if at not in used and r.is_priced(at)]
+    return query.task not in ("lookup", "check") and any(at in r.mentioned or r.is_money for at in priced)
+
+
+def _adds_both_ways(r: Reading, query: TableQuery) -> bool:
+    """Doubt that amounts with two signs are what was spent or received: only a part of them is."""
+    words = LEAVING | COMING | EARNING | COST_WORDS | SPENDING
+    if query.task not in ("sum", "mean", "median") or query.column is None or not words & set(r.texts):
+        return False
+    held = [row[query.column] for table in r.tables for row in table.values]
+    signs = {value > 0 for value in held if isinstance(value, float) and value}
+    is_limited = any(one.column == query.column for one in query.filters)
+    return len(signs) > 1 and not is_limited and not r.is_named(query.column)
+
+
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_deed,
     _ignores_attribute,
@@ -395,4 +420,6 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _is_no_money,
     _ends_verb,
     _counts_or_adds,
+    _leaves_prices,
+    _adds_both_ways,
 )

@@ -20,6 +20,9 @@ ROWS = 100_000  # of one table; a longer one is partial
 PAGES = 4_000  # pages read for the tables of one document; a longer one has partial tables
 _DOCUMENTS = 512  # documents whose tables are kept in memory
 _CELLS = 2_000_000  # cells that are kept in memory over all documents
+_LOOKED = 12  # first rows by which it is told whether one names the columns
+_FEWEST = 3  # of such rows
+_LONGEST_NAME = 40  # characters
 _HEADINGS = 3  # innermost headings above a table that name it
 
 
@@ -82,20 +85,24 @@ class Unread:
         about = parts[0][2].table
         assert about is not None
         self.about, self.path = about, parts[0][2].path
+        self.header, self._has_own_head = about.header, False
+        if not any(about.header) and (head := _head_of(parts, is_english=info.language in ("", "en"))):
+            self.header, self._has_own_head = head, True
         self.doc_id, self.label = info.doc_id, name_of(info.document, info.title)
         self.size = sum(len(block.cells) for _page_no, _text, block in parts)
 
     @cached_property
     def folded(self) -> str:
         """All that it says, with the names of it, folded: what a word of a question may stand for."""
-        titles = " ".join((*self.about.header, *_titles_of(self.label, self.about, self.path)))
+        titles = " ".join((*self.header, *_titles_of(self.label, self.about, self.path)))
         spans = ((text[block.start : block.end]) for _page_no, text, block in self._parts)
         return fold("\n".join((titles, *spans)).lower())
 
     @cached_property
     def read(self) -> Table | None:
         """The table with its rows and typed columns; None where no row has cells."""
-        return _joined(self._info, self._parts, is_whole=self._is_whole)
+        parts = [part for part in self._parts if part[2].cells][1:] if self._has_own_head else self._parts
+        return _joined(self._info, parts, self.header, is_whole=self._is_whole)
 
 
 class Tables:
@@ -176,7 +183,30 @@ def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
     return tuple(Unread(info, rows, is_whole=is_whole) for rows in parts.values())
 
 
-def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, is_whole: bool) -> Table | None:
+def _head_of(parts: Sequence[tuple[int, str, PageBlock]], *, is_english: bool) -> tuple[str, ...]:
+    """Return the cells of a first row that names the columns though nothing marks it; none where it names none.
+
+    Such names are short, without digits, and all different, and a column has dates, numbers, or yes and no below it.
+    """
+    shown = [
+        _row(page_no, text, block, len(block.cells)).shown for page_no, text, block in parts[:_LOOKED] if block.cells
+    ]
+    if len(shown) < _FEWEST or len({len(row) for row in shown}) > 1:
+        return ()
+    head, below = shown[0], shown[1:]
+    is_plain = all(cell and len(cell) <= _LONGEST_NAME and not any(map(str.isdigit, cell)) for cell in head)
+    if len(head) < 2 or not is_plain or len({fold(cell.lower()) for cell in head}) < len(head) or head[0].endswith(":"):
+        return ()
+    for at, name in enumerate(head):
+        column, _values = typed(name, [row[at] for row in below], is_english=is_english)
+        if column.type not in ("text", "empty") and typed(name, [name], is_english=is_english)[0].type == "text":
+            return head
+    return ()
+
+
+def _joined(
+    info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], header: Sequence[str], *, is_whole: bool
+) -> Table | None:
     """Return rows of one table as a table; None where none of them has cells."""
     first = parts[0][2]
     assert first.table is not None
@@ -185,7 +215,7 @@ def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, 
     if not wide:
         return None
     rows = [_row(page_no, text, block, wide) for page_no, text, block in held]
-    names = (*first.table.header[:wide], *("" for _ in range(wide - len(first.table.header))))
+    names = (*header[:wide], *("" for _ in range(wide - len(header))))
     counted = [row for row in rows if not _adds_up(row.shown)]
     is_english = info.language in ("", "en")
     columns: list[Column] = []

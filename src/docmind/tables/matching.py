@@ -15,6 +15,10 @@ from docmind.tables.reading import (
 )
 from docmind.tables.role_words import (
     BOTH,
+    COMING,
+    INWARD,
+    LEAVING,
+    OUTWARD,
     ROLES,
     TIMES,
 )
@@ -191,6 +195,20 @@ def find_roles(r: Reading) -> None:
             r.role = measures[0]
 
 
+def find_directions(r: Reading) -> None:
+    """Take `spent` and `received` for the columns of a statement that have what leaves and what comes in."""
+    sides = [
+        [at for at in r.measures() if any(word.text in side for word in r.names.headers[at])]
+        for side in (OUTWARD, INWARD)
+    ]
+    if [len(columns) for columns in sides] != [1, 1] or sides[0] == sides[1]:
+        return
+    for at, text in enumerate(r.texts):
+        for (column,), words in zip(sides, (LEAVING, COMING), strict=True):
+            if text in words and not r.by[at]:
+                r.mention(column, [at])
+
+
 def _has_word(r: Reading, text: str, column: int) -> bool:
     return any(same(text, one) for one in r.names.inside[column]) if r.columns[column].type == "text" else False
 
@@ -359,6 +377,7 @@ def _find_event(r: Reading, column: int) -> None:
 
 def find_kind_words(r: Reading) -> None:
     has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in (*r.series, *r.mentioned))
+    has_money = has_money or any(map(r.is_priced, range(len(r.columns))))
     for at, word in enumerate(r.words):
         if r.by[at]:
             continue

@@ -40,6 +40,9 @@ from docmind.tables.words import (
 )
 
 
+_CURRENCY = re.compile("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in sorted(CURRENCIES, key=len, reverse=True)))
+
+
 def month_of(roots: tuple[str, ...]) -> int:
     """Return the month that a cell is, from 1; 0 where it is none."""
     match = re.fullmatch(r"month (\d+)", roots[0]) if len(roots) == 1 else None
@@ -196,6 +199,12 @@ class Reading:
         both = [at for at in by_unit if at in by_name]
         whole = [at for at in both or by_name if any(word.text in TOTALS for word in self.names.headers[at])]
         return both[0] if len(both) == 1 else whole[0] if len(whole) == 1 else None
+
+    def is_priced(self, column: int) -> bool:
+        """Return whether a column of texts has amounts of several currencies: nothing to add up or compare."""
+        values = [row[column] for table in self.tables for row in table.values if row[column] is not None]
+        priced = sum(any(map(str.isdigit, str(one))) and _CURRENCY.search(str(one)) is not None for one in values)
+        return self.columns[column].type == "text" and priced >= 0.8 * len(values) > 0
 
     def asked_column(self, text: str) -> int | None:
         """Return the column that `who`, `when` or `where` asks for: the one that is named, else by its name."""

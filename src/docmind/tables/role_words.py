@@ -76,9 +76,38 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("ride rode rides walk walked travel travelled cycled", "distance km miles distancia distanz kilometres"),
         ("win won wins", "winner champion"),
         ("born", "birthday birth dob"),
+        ("send sends sent ship ships shipped", "sender consignor"),
+        ("begin begins start starts open opens beginnt anfangt comeca empieza commence",
+         "time start begin opens hour uhrzeit zeit beginn hora inicio heure debut"),
     )
 )  # fmt: skip
 """Verbs, and the headers of columns whose cells have that part in what they tell."""
+OUTWARD = _set(
+    "out debit debits withdrawal withdrawals expense expenses outgoing outgoings payments spent soll belastung ausgang "
+    "ausgaben debe cargo cargos gastos salida salidas debito debitos saida saidas despesas sortie sorties depenses"
+)
+"""Words in headers of the money that leaves an account or a till."""
+INWARD = _set(
+    "in credit credits deposit deposits income incoming receipts received haben gutschrift eingang einnahmen haber abono "
+    "abonos ingresos entrada entradas credito creditos receitas recettes entree entrees"
+)
+"""Words in headers of the money that comes in."""
+LEAVING = _set(
+    "spend spent spending pay pays paid payment payments withdrew withdrawn debited outgoing ausgegeben bezahlt gezahlt "
+    "abgebucht gaste gastado gastei gastamos pago pague paguei pagou pagaron depense paye"
+)
+"""Words of a question for money that leaves."""
+COMING = _set(
+    "receive receives received receipt receipts earn earned income credited deposited incoming erhalten eingenommen "
+    "eingegangen gutgeschrieben recibi recibido recibimos recebi recebemos recebido recu encaisse"
+)
+"""Words of a question for money that comes in."""
+LASTING = _set("longest shortest langsten kurzesten")
+SINCE_HEADERS = _set(
+    "since joined start started hired moved member began seit eintritt eingetreten einzug beginn desde alta ingreso entrada "
+    "depuis entree"
+)
+"""Words in headers of dates from which something has lasted until now."""
 BIRTHS = _set(
     "born birth birthday built founded year geboren geburtsdatum geburtstag baujahr gebaut gegrundet "
     "nacimiento "
@@ -120,6 +149,8 @@ RELATED = tuple(
         "go goes destination destino ziel to",
         "hire hired join joined joins start started begin began employed",
         "eintritt eingetreten beigetreten",
+        "entnehmen entnommen entnahme",
+        "abgeben abgegeben abgabe ausgeliehen ausleihe",
         "alta admision contratado",
         "salary salaries payroll wage wages pay earnings earns earn",
         "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus "

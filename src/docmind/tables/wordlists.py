@@ -73,7 +73,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe "
         "insgesamt "
         "together zusammen juntos juntas ensemble no_total en_total au_total ao_todo sumar somar somam suman "
-        "combined gesamtsumme gesamt total_amount"
+        "combined gesamtsumme gesamt total_amount added_up added_together zusammengerechnet"
     ),
     "median": _set("median mediana mediane medianwert the_median"),
     "share": _set(
@@ -354,7 +354,7 @@ NEUTRAL = _set(
     erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe
     situee possede
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
-    tiraram trabalha
+    tiraram trabalha wert werte begin begins began start starts started open opens beginnt anfangt comeca empieza commence
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab

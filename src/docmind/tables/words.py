@@ -21,7 +21,7 @@ from docmind.tables.wordlists import (
 PHRASE = 6  # words of a value in a question
 WORDS = 40  # of a question
 _COMPOUND = re.compile(
-    r"([^\W\d_]{4,})(kosten|verbrauch|preise?|beträge?)|(zweit|dritt|viert)([^\W\d_]{4,}(?:ste|sten|ster|stes))",
+    r"([^\W\d_]{4,})(kosten|verbrauch|preise?|beträge?|werte?|gehalt|menge)|(zweit|dritt|viert)([^\W\d_]{4,}(?:ste|sten|ster|stes))",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\d{4}-\d{2}(?:-\d{2})?|\d{1,2}:\d{2}|\d(?:[\d.,'’]*\d)?|[^\W_\d][^\W_]*|[%€$£]")
@@ -127,6 +127,8 @@ def _forms(word: str) -> frozenset[str]:
     for end in ("s", "es", "n", "en", "e", "ed", "d", "ing", "er", "al", "als", "ung"):
         if word.endswith(end) and len(word) - len(end) >= 3:
             cut.add(word[: -len(end)])
+    if word.startswith("ge") and len(word) >= 7 and word.endswith(("t", "en")):
+        cut.add(word[2:-1].removesuffix("e"))  # a German participle: `geprüft` by a `Prüfer`
     return frozenset(cut)
 
 
