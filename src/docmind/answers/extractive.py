@@ -87,6 +87,7 @@ PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for th
 WEAK = 0.3  # weight of words that say little about what is asked for
 
 _SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
+_LOOKED_BELOW = 4  # rows with the first one
 _OF_ONE = frozenset({"number", "amount", "count", "sum", "mean", "date", "duration"})
 """Kinds of questions that one row answers where no other fits as well."""
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
@@ -633,11 +634,23 @@ def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     if is_of_another_year(target, unit.text, around):
         return ANOTHER_YEAR
     is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
+    is_title = is_title or _names_columns(unit, page)
     if is_title or unit.passage.is_aside or not is_statement(own):
         return NO_ANSWER
     if not holds(target, unit.text, heading=unit.heading):
         return MISFIT
     return -LABELLED if is_labelled(target, own) else 0.0
+
+
+def _names_columns(unit: _Unit, page: _Page) -> bool:
+    """Return whether a row that nothing marks as a header is one: it alone has no digits, and rows follow."""
+    own = unit.passage
+    if not own.is_row or own.lead is not None or any(map(str.isdigit, unit.own(page))):
+        return False
+    rows = [one for _heading, one in page.passages if one.is_row and one.lead is None and one.start >= own.start]
+    below = [page.text[one.start : one.end] for one in rows[1:_LOOKED_BELOW]]
+    before = any(one.is_row and 0 < own.start - one.end < 3 for _heading, one in page.passages)
+    return len(below) > 1 and not before and all(any(map(str.isdigit, text)) for text in below)
 
 
 def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_Unit]) -> bool:

@@ -100,8 +100,10 @@ def kind_of(question: str) -> AnswerKind:
 def asking_words(question: str) -> frozenset[str]:
     """Return the folded words by which the kind of a question is known: `largest`, `total`."""
     said = _folded(question)
-    found = next((match for _kind, form in _rules().forms if (match := form.search(said)) is not None), None)
-    return frozenset(words(found.group())) if found is not None else frozenset()
+    for kind, form in _rules().forms:
+        if (found := form.search(said)) is not None:
+            return frozenset(words(found.group().split()[-1] if kind == "extreme" else found.group()))
+    return frozenset()
 
 
 def language_of_question(question: str) -> str:

@@ -9,6 +9,10 @@ from functools import cached_property
 
 from docmind.tables.role_words import (
     BOTH,
+    COMING,
+    INWARD,
+    LEAVING,
+    OUTWARD,
     RELATED,
     ROLES,
     TIMES,
@@ -92,6 +96,12 @@ class Asked:
                 {word.text[: 3 if word.text.endswith("es") or len(word.text) < 6 else 4], word.root}
                 | ({word.text[2:5]} if word.text.startswith("ge") and len(word.text) >= 7 else set())
                 | {one[:4] for related in RELATED if word.text in related for one in related}
+                | {
+                    one[:4]
+                    for asked, side in ((LEAVING, OUTWARD), (COMING, INWARD))
+                    if word.text in asked
+                    for one in side
+                }
                 | {one[:4] for verbs, headers in ROLES if word.text in verbs for one in headers}
             )
             for at, word in enumerate(self.words)

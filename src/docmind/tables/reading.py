@@ -40,7 +40,9 @@ from docmind.tables.words import (
 )
 
 
-_CURRENCY = re.compile("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in sorted(CURRENCIES, key=len, reverse=True)))
+_CURRENCY = re.compile(
+    "|".join(rf"(?<![^\W\d_]){re.escape(one)}(?![^\W\d_])" for one in sorted(CURRENCIES, key=len, reverse=True))
+)
 
 
 def month_of(roots: tuple[str, ...]) -> int:

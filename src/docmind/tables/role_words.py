@@ -83,13 +83,13 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
 )  # fmt: skip
 """Verbs, and the headers of columns whose cells have that part in what they tell."""
 OUTWARD = _set(
-    "out debit debits withdrawal withdrawals expense expenses outgoing outgoings payments spent soll belastung ausgang "
-    "ausgaben debe cargo cargos gastos salida salidas debito debitos saida saidas despesas sortie sorties depenses"
+    "out debit debits withdrawal withdrawals expense expenses outgoing outgoings payments spent soll belastung "
+    "ausgang ausgaben debe cargo cargos gastos salida salidas debito debitos saida saidas despesas sortie sorties depenses"
 )
 """Words in headers of the money that leaves an account or a till."""
 INWARD = _set(
-    "in credit credits deposit deposits income incoming receipts received haben gutschrift eingang einnahmen haber abono "
-    "abonos ingresos entrada entradas credito creditos receitas recettes entree entrees"
+    "in credit credits deposit deposits income incoming receipts received haben gutschrift eingang einnahmen haber "
+    "abono abonos ingresos entrada entradas credito creditos receitas recettes entree entrees"
 )
 """Words in headers of the money that comes in."""
 LEAVING = _set(
@@ -104,8 +104,8 @@ COMING = _set(
 """Words of a question for money that comes in."""
 LASTING = _set("longest shortest langsten kurzesten")
 SINCE_HEADERS = _set(
-    "since joined start started hired moved member began seit eintritt eingetreten einzug beginn desde alta ingreso entrada "
-    "depuis entree"
+    "since joined start started hired moved member began seit eintritt eingetreten einzug beginn desde alta ingreso "
+    "entrada depuis entree"
 )
 """Words in headers of dates from which something has lasted until now."""
 BIRTHS = _set(

@@ -354,8 +354,8 @@ NEUTRAL = _set(
     erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe
     situee possede
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
-    tiraram trabalha wert werte begin begins began start starts started open opens beginnt anfangt comeca empieza commence
-    trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
+    tiraram trabalha wert werte begin begins began start starts started open opens beginnt anfangt
+    comeca empieza commence trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
     kam kamen finden findet travel travels sido sidas bekommen recibido recibio recebeu"""
