@@ -23,6 +23,7 @@ from docmind.answers.kinds import (
     Asked,
     asked_of,
     asking_words,
+    content_words,
     holds,
     is_clause,
     is_echo,
@@ -642,6 +643,12 @@ def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     return -LABELLED if is_labelled(target, own) else 0.0
 
 
+def _is_counted(question: str, unit: _Unit) -> bool:
+    """Return whether a row, its header or its heading names what is counted: `chairs`, in the question's own words."""
+    counted = content_words(question)[:1]
+    return not counted or bool(_meets(f"{unit.heading} {unit.text}", asked_words(counted[0])).any())
+
+
 def _names_columns(unit: _Unit, page: _Page) -> bool:
     """Return whether a row that nothing marks as a header is one: it alone has no digits, and rows follow."""
     own = unit.passage
@@ -660,6 +667,8 @@ def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_
     """
     if not lead.passage.is_row:
         return False
+    if target.kind == "comparison" or (target.kind == "count" and not _is_counted(question, lead)):
+        return True
     if target.kind in ("sum", "mean", "extreme") and asking_words(question).isdisjoint(words(lead.text)):
         return True
     return target.kind in _OF_ONE and any(

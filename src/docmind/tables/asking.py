@@ -102,6 +102,7 @@ class Asked:
                     if word.text in asked
                     for one in side
                 }
+                | ({word.text[2:5]} if word.text.startswith("un") and len(word.text) > 5 else set())
                 | {one[:4] for verbs, headers in ROLES if word.text in verbs for one in headers}
             )
             for at, word in enumerate(self.words)

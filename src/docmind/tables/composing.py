@@ -20,6 +20,7 @@ from docmind.tables.role_words import (
     LASTING,
     LATER_BIRTHS,
     OFTEN,
+    ROLES,
     SINCE_HEADERS,
 )
 from docmind.tables.series import (
@@ -109,7 +110,11 @@ def query_of(r: Reading) -> TableQuery | None:
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
-    """Return the difference of two groups of rows: of two values of a column, or of two times."""
+    """Return the difference of two groups of rows: of two values of a column, or of two times; or of two columns."""
+    if len(numeric) == 2 and filters and not r.negatives:
+        one, other = numeric
+        is_alike = (r.columns[one].type, r.columns[one].unit) == (r.columns[other].type, r.columns[other].unit)
+        return TableQuery("difference", filters, one, minus=other) if is_alike else None
     column = _measured(r, numeric)
     if column is None or r.negatives:
         return None
@@ -353,6 +358,8 @@ def _count(
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
+    if len(numeric) == 1 and r.has("sum"):
+        return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if noun_value(r, end, label) is not None:
         return _amount(r, filters, label, COUNT_HEADERS)
     counted = [at for at in r.measures() if any(word.text in COUNT_HEADERS for word in r.names.headers[at])]
@@ -437,6 +444,10 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
         is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
         wanted = [label] if is_place or r.by[1] == "value" else wanted
+    if not wanted and not is_list and r.texts[0] in WHICH and _is_of_role(r, filters):
+        filtered = {one.column for one in filters}
+        texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at not in filtered]
+        wanted = [at for at in texts if not r.is_code(at)][:1]
     if label is not None and wanted == [label] and r.columns[label].type == "text" and _is_verb(r, label):
         r.is_sure = False  # `what did they order` asks for more than the code of the order
     if len(wanted) == 1 and wanted[0] in r.measures() and _is_over_time(r, wanted[0], filters):
@@ -452,6 +463,13 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if is_list:
         return TableQuery("lookup", filters, label, label=label) if label is not None else None
     return None
+
+
+def _is_of_role(r: Reading, filters: tuple[Filter, ...]) -> bool:
+    """Return whether the verb tells of the only condition: `what did Rosa win` where a column has the winners."""
+    verbs = [r.texts[at] for at, by in enumerate(r.by) if by == "role"]
+    headers = frozenset[str]().union(*(headers for words, headers in ROLES if any(one in words for one in verbs)))
+    return len(filters) == 1 and any(word.text in headers for word in r.names.headers[filters[0].column])
 
 
 def _label(r: Reading, targets: Sequence[int]) -> int | None:
@@ -475,7 +493,13 @@ def name_beside(r: Reading, query: TableQuery) -> int | None:
     texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at > label and at not in used]
     if not r.is_code(label):
         return texts[0] if texts and query.column == label else None
-    return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
+    return texts[0] if texts and not r.is_code(texts[0]) and (r.is_unique(texts[0]) or _is_half(r, texts[0])) else None
+
+
+def _is_half(r: Reading, column: int) -> bool:
+    """Return whether more than half of the cells of a column differ: surnames."""
+    values = [row[column] for table in r.tables for row in table.values if row[column] is not None]
+    return len(set(values)) > 0.5 * len(values)
 
 
 def _is_rate(r: Reading, column: int) -> bool:

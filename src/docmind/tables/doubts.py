@@ -39,6 +39,7 @@ from docmind.tables.role_words import (
     UNITARY,
 )
 from docmind.tables.wordlists import (
+    ASKED_COLUMNS,
     COUNT_HEADERS,
     COUNTED_ROWS,
     CURRENCIES,
@@ -51,6 +52,7 @@ from docmind.tables.wordlists import (
     PER,
     SPENDING,
     TABLE_WORDS,
+    WHICH,
     Task,
 )
 from docmind.tables.words import akin, is_function, is_light, root, same, words_of
@@ -69,6 +71,8 @@ def is_guess(r: Reading, query: TableQuery) -> bool:
 
 def is_of_one(r: Reading, query: TableQuery) -> bool:
     """Return whether a sum is sure of one row only: prices of a piece, and what is told for each, do not add up."""
+    if query.minus is not None:
+        return True
     if query.task != "sum" or query.column is None or query.group is not None:
         return False
     header = [word.text for word in r.names.headers[query.column]]
@@ -90,6 +94,8 @@ def _ignores_deed(r: Reading, query: TableQuery) -> bool:
         return False
     ignored = [at for at, by in enumerate(r.by) if by == "light"]
     if any(r.texts[at] in DEEDS or _is_particle(r, at) for at in ignored):
+        return True
+    if any(by == "role" for by in r.by) and not query.filters and not query.part:
         return True
     is_whole = not query.filters and not query.part
     return is_whole and any(not is_function(r.texts[at]) and r.texts[at] not in EXISTING for at in ignored)
@@ -120,7 +126,8 @@ def _counts_part_of_title(r: Reading, query: TableQuery) -> bool:
     word = r.texts[noun]
     heads = {head for table in r.tables for title in table.titles for head in _heads(title, r.asked.language)}
     is_measure = any(same(word, one) for one in EACH)
-    return is_measure or not any(akin(word, head) for head in heads)
+    is_limited = any(r.columns[one.column].type == "bool" for one in query.filters)
+    return is_measure or (not is_limited and not any(akin(word, head) for head in heads))
 
 
 def _heads(title: str, language: str) -> set[str]:
@@ -280,7 +287,7 @@ def _leaves_column(r: Reading, query: TableQuery) -> bool:
     """Doubt a reading that names a column of numbers and does not use it."""
     if query.task == "check" or any(r.columns[one.column].type == "bool" for one in query.filters):
         return False
-    used = {query.column, query.group, query.label, query.name, *query.plus}
+    used = {query.column, query.minus, query.group, query.label, query.name, *query.plus}
     used |= {one.column for one in (*query.filters, *query.part, *query.less)}
     return any(
         at not in used
@@ -397,6 +404,24 @@ def _adds_both_ways(r: Reading, query: TableQuery) -> bool:
     return len(signs) > 1 and not is_limited and not r.is_named(query.column)
 
 
+def _counts_gaps(r: Reading, query: TableQuery) -> bool:
+    """Doubt a count of rows as tickets where some rows have no ticket."""
+    if query.task != "count" or query.is_distinct or query.column is not None or query.group is not None:
+        return False
+    end = next((end for task, _start, end in r.asked.tasks if task == "count"), 0)
+    counted = [at for at, places in r.mentioned.items() if any(end <= place < end + 2 for place in places)]
+    return any(row[at] is None for table in r.tables for row in table.values for at in counted)
+
+
+def _labels_by_time(r: Reading, query: TableQuery) -> bool:
+    """Doubt that a date tells which repair was the cheapest."""
+    if query.task not in _BEST or query.label is None or query.label == query.column:
+        return False
+    places = r.mentioned.get(query.label, ())
+    is_named = any(r.texts[at] in ASKED_COLUMNS["when"] or r.texts[at] in MONTH_UNIT for at in places)
+    return r.columns[query.label].type == "date" and bool(places) and not is_named and r.texts[0] in WHICH
+
+
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_deed,
     _ignores_attribute,
@@ -422,4 +447,6 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _counts_or_adds,
     _leaves_prices,
     _adds_both_ways,
+    _counts_gaps,
+    _labels_by_time,
 )

@@ -64,6 +64,17 @@ def find_spans(r: Reading) -> None:
                 r.filters.append(Filter(months, "in", tuple(sorted(held, key=lambda one: month_of(_roots(str(one)))))))
                 r.by[start:end] = ["date"] * (end - start)
                 r.score += 3
+        elif not year and (column := _quarter_named(r, first, last)) is not None:
+            r.mention(column, range(start, end))
+
+
+def _quarter_named(r: Reading, first: int, last: int) -> int | None:
+    """Return the column that is named `Q2` or `H1` where the months are those of the second quarter or first half."""
+    size = last - first + 1
+    names = {3: ("q", "t"), 6: ("h", "s")}.get(size, ())
+    wanted = {f"{letter}{last // size}" for letter in names} | {f"{last // size}{letter}" for letter in names}
+    found = [at for at in r.measures() if len(r.names.headers[at]) == 1 and r.names.headers[at][0].text in wanted]
+    return found[0] if len(found) == 1 and last % size == 0 else None
 
 
 def _roots(value: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from docmind.embedding import fold, name_of
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import DocumentInfo
 from docmind.tables.values import Column, Sql, as_stored, typed
-from docmind.tables.wordlists import MEANS, TOTALS
+from docmind.tables.wordlists import ALL, MEANS, TOTALS
 
 ROWS = 100_000  # of one table; a longer one is partial
 PAGES = 4_000  # pages read for the tables of one document; a longer one has partial tables
@@ -218,6 +218,7 @@ def _joined(
     names = (*header[:wide], *("" for _ in range(wide - len(header))))
     counted = [row for row in rows if not _adds_up(row.shown)]
     is_english = info.language in ("", "en")
+    counted = _without_sum(counted, is_english=is_english)
     columns: list[Column] = []
     by_column: list[list[Sql]] = []
     for at, name in enumerate(names):
@@ -250,6 +251,31 @@ def _row(page_no: int, text: str, block: PageBlock, wide: int) -> Row:
     cells = (*block.cells, *((block.end, block.end) for _ in range(wide - len(block.cells))))
     shown = tuple(" ".join(text[start:end].split()) for start, end in cells)
     return Row(page_no, (block.start, block.end), cells, shown, text[block.start : block.end], block.raws)
+
+
+def _without_sum(rows: list[Row], *, is_english: bool) -> list[Row]:
+    """Return rows without the last one where its numbers are the sums of those above it.
+
+    So are all of its numbers, in two columns or more, or in one where nothing or a word such as `All` stands beside it.
+    """
+    if len(rows) < _FEWEST:
+        return rows
+    *above, last = rows
+    sums = others = 0
+    for at, cell in enumerate(last.shown):
+        if not any(map(str.isdigit, cell)):
+            continue
+        column, values = typed("", [row.shown[at] for row in rows], is_english=is_english)
+        held = [value for value in values[:-1] if isinstance(value, float)]
+        if column.type not in ("number", "duration") or len(held) < 2 or not isinstance(values[-1], float):
+            others += 1
+        elif abs(sum(held) - values[-1]) < 0.5 * 10.0**-column.places and sum(map(bool, held)) > 1:
+            sums += 1
+        else:
+            others += 1
+    said = fold(" ".join(cell for cell in last.shown if not any(map(str.isdigit, cell))).lower()).split()
+    is_word = not said or said[0] in ALL
+    return above if not others and (sums > 1 or (sums == 1 and is_word)) else rows
 
 
 def _adds_up(shown: Sequence[str]) -> bool:

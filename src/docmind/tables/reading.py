@@ -14,6 +14,9 @@ from docmind.tables.naming import (
 from docmind.tables.query import (
     Filter,
 )
+from docmind.tables.role_words import (
+    SETTLED,
+)
 from docmind.tables.values import (
     Sql,
     is_year,
@@ -38,7 +41,6 @@ from docmind.tables.words import (
     is_light,
     same,
 )
-
 
 _CURRENCY = re.compile(
     "|".join(rf"(?<![^\W\d_]){re.escape(one)}(?![^\W\d_])" for one in sorted(CURRENCIES, key=len, reverse=True))
@@ -129,7 +131,10 @@ class Reading:
     def is_money(self) -> bool:
         """Whether a word asks for money."""
         return any(
-            by == "money" or (text in MONEY and by == "title") for text, by in zip(self.texts, self.by, strict=True)
+            by == "money"
+            or (text in MONEY and by == "title")
+            or (text in SETTLED and by == "value" and self.asked.is_how_much)
+            for text, by in zip(self.texts, self.by, strict=True)
         )
 
     def is_code(self, column: int) -> bool:

@@ -84,7 +84,8 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
 """Verbs, and the headers of columns whose cells have that part in what they tell."""
 OUTWARD = _set(
     "out debit debits withdrawal withdrawals expense expenses outgoing outgoings payments spent soll belastung "
-    "ausgang ausgaben debe cargo cargos gastos salida salidas debito debitos saida saidas despesas sortie sorties depenses"
+    "ausgang ausgaben debe cargo cargos gastos salida salidas debito debitos saida saidas despesas "
+    "sortie sorties depenses"
 )
 """Words in headers of the money that leaves an account or a till."""
 INWARD = _set(
@@ -93,8 +94,8 @@ INWARD = _set(
 )
 """Words in headers of the money that comes in."""
 LEAVING = _set(
-    "spend spent spending pay pays paid payment payments withdrew withdrawn debited outgoing ausgegeben bezahlt gezahlt "
-    "abgebucht gaste gastado gastei gastamos pago pague paguei pagou pagaron depense paye"
+    "spend spent spending pay pays paid payment payments withdrew withdrawn debited outgoing ausgegeben "
+    "bezahlt gezahlt abgebucht gaste gastado gastei gastamos pago pague paguei pagou pagaron depense paye"
 )
 """Words of a question for money that leaves."""
 COMING = _set(
@@ -102,6 +103,8 @@ COMING = _set(
     "eingegangen gutgeschrieben recibi recibido recibimos recebi recebemos recebido recu encaisse"
 )
 """Words of a question for money that comes in."""
+SETTLED = _set("paid unpaid settled unsettled bezahlt unbezahlt pago pagado pagada paye payee impago owed outstanding")
+"""Words for what a column of yes and no tells of an amount."""
 LASTING = _set("longest shortest langsten kurzesten")
 SINCE_HEADERS = _set(
     "since joined start started hired moved member began seit eintritt eingetreten einzug beginn desde alta ingreso "

@@ -127,6 +127,12 @@ class Telling:
                     value=value, part=self._value(first), whole=self._value(second), column=self._name(query.column)
                 )
             return f"{told}{condition}{self._place()}."
+        if query.minus is not None:
+            other = said["="].format(column=self._name(query.minus), value=self._value(second))
+            told = said["difference"].format(
+                value=self._value(result.value), column=self._name(query.column), part=self._value(first), less=other
+            )
+            return f"{told}{self._where()}{self._place()}."
         part, less = (
             f"{self._value(value)} ({said['and'].join(map(self._condition, one))})"
             for value, one in ((first, query.part), (second, query.less))
@@ -393,7 +399,7 @@ def _sources(telling: Telling, rows: Sequence[int], catalog: Catalog) -> tuple[S
     """Return the first rows of an answer as sources, with boxes over the cells that it rests on."""
     query = telling.query
     used = [query.column, *query.plus, *(one.column for one in (*query.filters, *query.part, *query.less)), query.group]
-    used.append(query.name if query.best else None)
+    used += [query.minus, query.name if query.best else None]
     if query.task not in ("sum", "mean", "median") or not query.filters:
         used.append(query.label)
     columns = list(dict.fromkeys(column for column in used if column is not None)) or [0]

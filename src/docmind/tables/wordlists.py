@@ -41,6 +41,8 @@ NOTHING = _set("- – — n/a na n.a. ./. … ...") | {""}
 
 TOTALS = _set("total totals totais totales sum summe gesamt soma suma somme subtotal gesamtsumme zwischensumme")
 """The first words of a row that adds up the others."""
+ALL = _set("all alle alles todos todas tudo todo tous toutes together zusammen whole overall balance")
+"""Others, beside numbers that are the sums of those above."""
 MEANS = _set("average mean durchschnitt mittelwert media promedio moyenne")
 
 # German superlatives, by the task and their stem.
@@ -73,7 +75,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe "
         "insgesamt "
         "together zusammen juntos juntas ensemble no_total en_total au_total ao_todo sumar somar somam suman "
-        "combined gesamtsumme gesamt total_amount added_up added_together zusammengerechnet"
+        "combined gesamtsumme gesamt total_amount everything added_up added_together zusammengerechnet"
     ),
     "median": _set("median mediana mediane medianwert the_median"),
     "share": _set(
@@ -355,7 +357,8 @@ NEUTRAL = _set(
     situee possede
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
     tiraram trabalha wert werte begin begins began start starts started open opens beginnt anfangt
-    comeca empieza commence trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
+    comeca empieza commence gemacht durchgefuhrt done carried performed fait faites hecho
+    trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
     kam kamen finden findet travel travels sido sidas bekommen recibido recibio recebeu"""
