@@ -317,6 +317,7 @@ def _by_lasting(r: Reading, task: Task, filters: tuple[Filter, ...], label: int 
         return None
     is_date = r.columns[times[0]].type == "date"
     r.is_sure = r.is_sure and not r.columns[times[0]].is_unsure
+    r.score += 1
     earliest, latest = ("first", "last") if is_date else ("smallest", "largest")
     return TableQuery(earliest if task == "largest" else latest, filters, times[0], label=label, rank=r.rank, top=r.top)
 
@@ -350,6 +351,7 @@ def _count(
     unit: Unit,
 ) -> TableQuery | None:
     end = next(end for task, _start, end in r.asked.tasks if task == "count")
+    done: list[int] = []
     phrase = " ".join(r.texts[max(0, end - 2) : end])
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
@@ -358,7 +360,10 @@ def _count(
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
-    if len(numeric) == 1 and r.has("sum"):
+    if len(numeric) == 2 and len(done := [one for one in numeric if _is_done(r, end, one)]) == 1:
+        r.mentioned.pop(next(one for one in numeric if one not in done))
+        numeric = done  # `how many places are booked` of columns for both
+    if len(numeric) == 1 and (r.has("sum") or numeric[0] in done):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if noun_value(r, end, label) is not None:
         return _amount(r, filters, label, COUNT_HEADERS)
@@ -387,6 +392,11 @@ def _count(
     if not (r.subject or filters) or (noun is None and not filters):
         return None
     return TableQuery("count", filters, None, group=group, unit=unit)
+
+
+def _is_done(r: Reading, end: int, column: int) -> bool:
+    """Return whether a column of numbers is named by what was done with what is counted: `are booked`."""
+    return any(at > end + 1 and r.texts[at - 1] in YES_NO | {"been"} for at in r.mentioned.get(column, ()))
 
 
 def _is_verb(r: Reading, column: int) -> bool:

@@ -46,6 +46,7 @@ from docmind.tables.wordlists import (
     EXACT_MEASURES,
     HOW,
     MEASURES,
+    MONEY,
     MONEY_HEADERS,
     MONTH_UNIT,
     MONTHS,
@@ -422,6 +423,18 @@ def _labels_by_time(r: Reading, query: TableQuery) -> bool:
     return r.columns[query.label].type == "date" and bool(places) and not is_named and r.texts[0] in WHICH
 
 
+def _takes_money_for_thing(r: Reading, query: TableQuery) -> bool:
+    """Doubt that `how much oil` was delivered is an amount of money."""
+    column, how = query.column, next((at for at, text in enumerate(r.texts) if text in _MUCH and at < 3), None)
+    if column is None or how is None or how + 1 >= len(r.by) or column in r.mentioned or r.is_money:
+        return False
+    is_thing = r.by[how + 1] in ("title", "value", "role") and r.texts[how + 1] not in MONEY
+    return query.task in ("sum", "lookup", "mean") and is_thing and column == r.money()
+
+
+_MUCH = frozenset({"much", "viel", "cuanto", "cuanta", "quanto", "quanta", "wieviel"})
+
+
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_deed,
     _ignores_attribute,
@@ -449,4 +462,5 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _adds_both_ways,
     _counts_gaps,
     _labels_by_time,
+    _takes_money_for_thing,
 )

@@ -28,6 +28,7 @@ from docmind.tables.wordlists import (
     BETWEEN,
     MEASURES,
     MONEY,
+    NUMBER_WORDS,
     SINCE,
     THROUGH,
     WEEKDAYS,
@@ -65,7 +66,8 @@ def find_spans(r: Reading) -> None:
                 r.by[start:end] = ["date"] * (end - start)
                 r.score += 3
         elif not year and (column := _quarter_named(r, first, last)) is not None:
-            r.mention(column, range(start, end))
+            r.mentioned.setdefault(column, []).extend(range(start, end))
+            r.by[start:end] = ["column"] * (end - start)
 
 
 def _quarter_named(r: Reading, first: int, last: int) -> int | None:
@@ -211,13 +213,16 @@ def _how_timed(r: Reading, start: int) -> tuple[str, int]:
 def find_numbers(r: Reading) -> None:
     _find_between(r)
     for at, word in enumerate(r.words):
-        if r.by[at] or not word.text[0].isdigit():
+        is_spelled = word.text in NUMBER_WORDS
+        if r.by[at] or not (word.text[0].isdigit() or is_spelled):
             continue
         try:
-            value = float(word.root)
+            value = float(NUMBER_WORDS[word.text] if is_spelled else word.root)
         except ValueError:
             continue
         sign, start = _sign_before(r, at)
+        if is_spelled and not sign:
+            continue
         if sign:
             column = _number_column(r, at)
             if column is not None:

@@ -22,6 +22,7 @@ _DOCUMENTS = 512  # documents whose tables are kept in memory
 _CELLS = 2_000_000  # cells that are kept in memory over all documents
 _LOOKED = 12  # first rows by which it is told whether one names the columns
 _FEWEST = 3  # of such rows
+_LINES_ABOVE, _LONGEST_LINE = 3, 80  # lines above a table on its page that are its titles, and their characters
 _LONGEST_NAME = 40  # characters
 _HEADINGS = 3  # innermost headings above a table that name it
 
@@ -79,12 +80,19 @@ class Table:
 class Unread:
     """A table as it stands on pages. Its rows are read, and its columns typed, where a question may be about it."""
 
-    def __init__(self, info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, is_whole: bool) -> None:
+    def __init__(
+        self,
+        info: DocumentInfo,
+        parts: Sequence[tuple[int, str, PageBlock]],
+        above: tuple[str, ...] = (),
+        *,
+        is_whole: bool,
+    ) -> None:
         """Set up; `parts` are its rows in their order, each with its page and the text of that."""
         self._info, self._parts, self._is_whole = info, parts, is_whole
         about = parts[0][2].table
         assert about is not None
-        self.about, self.path = about, parts[0][2].path
+        self.about, self.path = about, parts[0][2].path or above
         self.header, self._has_own_head = about.header, False
         if not any(about.header) and (head := _head_of(parts, is_english=info.language in ("", "en"))):
             self.header, self._has_own_head = head, True
@@ -102,7 +110,7 @@ class Unread:
     def read(self) -> Table | None:
         """The table with its rows and typed columns; None where no row has cells."""
         parts = [part for part in self._parts if part[2].cells][1:] if self._has_own_head else self._parts
-        return _joined(self._info, parts, self.header, is_whole=self._is_whole)
+        return _joined(self._info, parts, self.header, self.path, is_whole=self._is_whole)
 
 
 class Tables:
@@ -168,6 +176,7 @@ def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
     pages = catalog.structures_of(info.doc_id)
     is_whole = info.pages <= len(pages) <= PAGES
     parts: dict[int, list[tuple[int, str, PageBlock]]] = {}
+    above: dict[int, tuple[str, ...]] = {}
     for page_no, text, packed in islice(pages, PAGES):
         if not may_have_tables(packed):
             continue
@@ -178,9 +187,20 @@ def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
             is_whole = False
             continue
         for block in structure:
+            if block.table is not None and block.table.number not in above:
+                above[block.table.number] = _lines_above(text, block)
             if block.kind == "row" and block.table is not None:
                 parts.setdefault(block.table.number, []).append((page_no, text, block))
-    return tuple(Unread(info, rows, is_whole=is_whole) for rows in parts.values())
+    return tuple(Unread(info, rows, above[number], is_whole=is_whole) for number, rows in parts.items())
+
+
+def _lines_above(text: str, first: PageBlock) -> tuple[str, ...]:
+    """Return the titles of a table that nothing marks: the first lines of its page, where the table follows them."""
+    lines = [line.strip() for line in text[: first.start].splitlines() if line.strip()]
+    is_marked = bool(first.path) or first.table is None or bool(first.table.caption)
+    if is_marked or not 0 < len(lines) <= _LINES_ABOVE or any(len(line) > _LONGEST_LINE for line in lines):
+        return ()
+    return tuple(line for line in lines if not line.endswith((".", ":", ";", ",")))
 
 
 def _head_of(parts: Sequence[tuple[int, str, PageBlock]], *, is_english: bool) -> tuple[str, ...]:
@@ -205,7 +225,12 @@ def _head_of(parts: Sequence[tuple[int, str, PageBlock]], *, is_english: bool) -
 
 
 def _joined(
-    info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], header: Sequence[str], *, is_whole: bool
+    info: DocumentInfo,
+    parts: Sequence[tuple[int, str, PageBlock]],
+    header: Sequence[str],
+    path: tuple[str, ...],
+    *,
+    is_whole: bool,
 ) -> Table | None:
     """Return rows of one table as a table; None where none of them has cells."""
     first = parts[0][2]
@@ -235,7 +260,7 @@ def _joined(
         info.label,
         name_of(info.document, info.title),
         first.table,
-        first.path,
+        path,
         tuple(columns),
         tuple(counted),
         tuple(zip(*by_column, strict=True)),

@@ -352,7 +352,7 @@ def find_flags(r: Reading) -> None:
                 is_denied = not r.by[at] and plain != word.text and any(same(plain, name.text) for name in header)
                 if is_plain or is_denied:
                     r.by[at] = "value"
-                    is_negated = r.is_negated(at) or is_denied
+                    is_negated = r.is_negated(at) or is_denied or r.texts[max(0, at - 2) : at] == ["to", "be"]
                     r.filters.append(Filter(column, "=", (0.0 if is_negated else 1.0,)))
                     r.has_value = True
                     r.score += 3
@@ -399,8 +399,14 @@ def find_kind_words(r: Reading) -> None:
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
-        elif _is_of_series(r, at) or (
-            text in _UNITS_ASKED and r.texts[at - 1] in WHICH and any(map(r.tells_time, r.mentioned))
+        elif (
+            _is_of_series(r, at)
+            or (
+                text in _UNITS_ASKED
+                and r.texts[at - 1] in WHICH
+                and any(r.tells_time(one) or one == r.month_column() for one in r.mentioned)
+            )
+            or (text in ("over", "across") and (*r.texts, "")[at + 1] in _SPANS - NUMBER_WORDS.keys())
         ):
             r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:

@@ -130,10 +130,11 @@ class Reading:
     @property
     def is_money(self) -> bool:
         """Whether a word asks for money."""
+        is_counted = self.has("share") or self.has("count")
         return any(
             by == "money"
             or (text in MONEY and by == "title")
-            or (text in SETTLED and by == "value" and self.asked.is_how_much)
+            or (text in SETTLED and by == "value" and self.asked.is_how_much and not is_counted)
             for text, by in zip(self.texts, self.by, strict=True)
         )
 

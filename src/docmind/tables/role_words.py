@@ -60,6 +60,7 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("buy buys bought buying purchase purchased order ordered orders compra compro comprou compraram comprado "
         "compraron "
          "kauft kaufte gekauft bestellt bestellte achete achetes acheter commande",
+         "supplier vendor lieferant proveedor fornecedor fournisseur "
          "customer client buyer cliente kunde kundin comprador kaufer acheteur"),
         ("sold sell sells selling vendido vendida vendidos vendidas vendieron vendio venderam vendeu vendem vende "
         "verkauft "

@@ -357,7 +357,8 @@ NEUTRAL = _set(
     situee possede
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
     tiraram trabalha wert werte begin begins began start starts started open opens beginnt anfangt
-    comeca empieza commence gemacht durchgefuhrt done carried performed fait faites hecho
+    comeca empieza commence brachte brachten bringt bringen
+    ergab ergaben gemacht durchgefuhrt done carried performed fait faites hecho
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab

@@ -270,7 +270,7 @@ class _Flow:
             spans = self._short_row(lines, edges, before, "bold" if is_header else "body")
         if len(self._sheets) == sheets and self._start is not None:
             place, end = min(self._start, *(start for start, _until in spans)), self._length
-            cells_at = tuple([(max(start, place), min(max(until, place), end)) for start, until in spans])
+            cells_at = tuple([(min(max(one, place), end), min(max(until, place), end)) for one, until in spans])
             self._blocks.append(PageBlock(kind, place, end, 0, self._path, table, cells_at, raws=raws))
         else:  # a row that runs on over the next sheet has no cells
             self._note()
