@@ -20,6 +20,7 @@ from docmind.tables.role_words import (
 from docmind.tables.wordlists import (
     ABOVE,
     AFTER,
+    AMOUNTS,
     ASKED_COLUMNS,
     BEFORE,
     BELOW,
@@ -140,7 +141,7 @@ _ELSEWHERE = (
     MONEY | COUNTED_ROWS | PER | DIFFERENT | TABLE_WORDS | MONTH_UNIT | YEAR_UNIT | frozenset(ASKED_COLUMNS)
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
-    | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
+    | AMOUNTS | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
     | BOTH | TIMES
     | {"%", "years", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip

@@ -14,37 +14,28 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.role_words import (
-    AGES,
-    BIRTHS,
-    CLAUSES,
-    LASTING,
-    LATER_BIRTHS,
-    OFTEN,
     ROLES,
-    SINCE_HEADERS,
 )
 from docmind.tables.series import (
     added,
     counts_measure,
 )
+from docmind.tables.superlatives import (
+    superlative,
+)
 from docmind.tables.wordlists import (
     AMOUNT_HEADERS,
+    AMOUNTS,
     COUNT_HEADERS,
     DEADLINES,
     DIFFERENT,
-    DIRECTIONS,
-    EXACT_MEASURES,
-    FAST,
     FLOWS,
     HOW,
     LISTS,
-    MEASURES,
     MONTH_UNIT,
     PER,
-    TOTALS,
     WHICH,
     YES_NO,
-    Task,
 )
 
 
@@ -70,7 +61,7 @@ def query_of(r: Reading) -> TableQuery | None:
     if r.is_check:
         return _check(r, filters)
     if r.has("mean") or r.has("median"):
-        column = _measured(r, numeric)
+        column = r.measured(numeric)
         if group is not None and (unit or (r.columns[group].type == "date" and not r.is_unique(group))):
             r.is_sure = False  # the mean of each month, or of the sums of the months
         elif group is not None and r.is_unique(group):
@@ -78,7 +69,7 @@ def query_of(r: Reading) -> TableQuery | None:
         task = "mean" if r.has("mean") else "median"
         return None if column is None else TableQuery(task, filters, column, group=group, unit=unit)
     if r.has("largest") or r.has("smallest"):
-        return _superlative(r, "largest" if r.has("largest") else "smallest", numeric, label, filters)
+        return superlative(r, "largest" if r.has("largest") else "smallest", numeric, label, filters)
     if r.has("first") or r.has("last"):
         column = r.date_column()
         column = _clock(r) if column is None else column
@@ -91,10 +82,10 @@ def query_of(r: Reading) -> TableQuery | None:
         return _count(r, numeric, targets, filters, group, unit)
     is_money = r.is_money
     if r.has("sum") or (group is not None and (is_money or numeric or r.asked.is_how_much)):
-        column = _measured(r, numeric)
+        column = r.measured(numeric)
         return None if column is None else TableQuery("sum", filters, column, group=group, unit=unit)
     if r.asked.is_how_much:
-        column = numeric[0] if len(numeric) == 1 else None if numeric else _measured(r, numeric)
+        column = numeric[0] if len(numeric) == 1 else None if numeric else r.measured(numeric)
         if column is None and not is_money and not numeric:
             return _amount(r, filters, label)
         if column is None or not (filters or numeric or r.subject):
@@ -115,7 +106,7 @@ def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...])
         one, other = numeric
         is_alike = (r.columns[one].type, r.columns[one].unit) == (r.columns[other].type, r.columns[other].unit)
         return TableQuery("difference", filters, one, minus=other) if is_alike else None
-    column = _measured(r, numeric)
+    column = r.measured(numeric)
     if column is None or r.negatives:
         return None
     runs = list(dict.fromkeys((one, values) for one, values, _is_negated in r.runs))
@@ -205,141 +196,6 @@ def _clock(r: Reading) -> int | None:
         return None
     orders = {tuple(sorted(range(len(values)), key=lambda n: float(values[n][at] or 0))) for at in clocks}
     return clocks[0] if len(orders) == 1 else None
-
-
-def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
-    """Return the column of numbers that is meant: the named one, that of money, or the only one."""
-    if len(numeric) == 1:
-        return numeric[0]
-    if numeric:
-        return None
-    if r.is_money:
-        return r.money()
-    measures = r.measures()
-    if (len(measures) == 1 and r.columns[measures[0]].unit == "%") or _is_percent(r, measures):
-        return None  # shares are neither added up nor the size of what they are of
-    if r.role is not None:
-        return r.role
-    if len(measures) > 1:
-        is_about_rows = any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text")
-        column = r.money() if is_about_rows or r.subject else None
-        if column is not None and not any(word.text in TOTALS for word in r.names.headers[column]):
-            r.is_sure = False  # one of several columns, by default
-        return column
-    return measures[0] if measures else None
-
-
-def _is_percent(r: Reading, measures: Sequence[int]) -> bool:
-    return len(measures) == 1 and any(word.text == "%" for word in r.names.headers[measures[0]])
-
-
-def _is_time(r: Reading, column: int) -> bool:
-    return any(word.text in ("time", "zeit", "tiempo", "tempo", "temps") for word in r.names.headers[column])
-
-
-def _superlative(
-    r: Reading, task: Task, numeric: Sequence[int], label: int | None, filters: tuple[Filter, ...]
-) -> TableQuery | None:
-    assert task in ("largest", "smallest")
-    phrase = next("_".join(r.texts[a:b]) for one, a, b in r.asked.tasks if one == task)
-    phrase = phrase.removeprefix("la_").removeprefix("le_").removeprefix("les_")
-    column: int | None = None
-    if len(numeric) == 1:
-        column = numeric[0]
-    elif not numeric and phrase in MEASURES:
-        fitting = [at for at in r.measures() if any(w.text in MEASURES[phrase] for w in r.names.headers[at])]
-        if len(fitting) > 1:
-            fitting = [at for at in fitting if any(w.text in DIRECTIONS[task] for w in r.names.headers[at])]
-        column = fitting[0] if len(fitting) == 1 else None
-        if column is None and phrase in EXACT_MEASURES and phrase not in AGES:
-            return None
-    if phrase in FAST and column is not None and (r.columns[column].type == "duration" or _is_time(r, column)):
-        task = "smallest" if task == "largest" else "largest"
-    if phrase in AGES and (column is None or any(w.text in BIRTHS for w in r.names.headers[column])):
-        return _by_age(r, task, filters, label)
-    is_most = phrase in (
-        "most",
-        "least",
-        "fewest",
-        "mas",
-        "mais",
-        "menos",
-        "meisten",
-        "wenigsten",
-    ) or r.has("sum")
-    if phrase in LASTING and column is None and (found := _by_lasting(r, task, filters, label)) is not None:
-        return found
-    is_money = r.is_money
-    named = r.which()
-    who = _who(r, named)
-    if who is not None and is_most and named is not None:
-        column = column if column is not None else r.money() if is_money else _measured(r, numeric)
-        if column is None:
-            return None
-        return TableQuery("sum", filters, column, name=named, group=who, best=task, rank=r.rank, top=r.top)
-    repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
-    is_of_row = column is not None and any(
-        text in ("one", "single") and r.texts[at - 1] in ("in", "on", "at", "a") for at, text in enumerate(r.texts)
-    )
-    if repeats and is_most and named is not None and not is_of_row:
-        if column is None and is_money:
-            column = r.money()
-        if OFTEN & set(r.texts) and not numeric:
-            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
-        counted = any(one != named and r.is_unique(one) for one in r.mentioned)
-        if column is None and (r.subject or counted or r.has("count")):
-            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
-        column = column if column is not None else _measured(r, numeric)
-        return (
-            None
-            if column is None
-            else TableQuery("sum", filters, column, group=named, best=task, rank=r.rank, top=r.top)
-        )
-    if column is None:
-        column = _measured(r, numeric)
-    return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
-
-
-def _who(r: Reading, named: int | None) -> int | None:
-    """Return the column of whom a relative clause tells: `the member who` paid the most, when a town is asked."""
-    for column, places in r.mentioned.items():
-        is_other = column != named and named is not None and r.columns[column].type == "text"
-        if is_other and any(r.texts[at + 1 : at + 2] and r.texts[at + 1] in CLAUSES for at in places):
-            return None if r.is_unique(column) else column
-    return None
-
-
-def _by_lasting(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
-    """Return the row with the first date since which something lasts: `who has been a member the longest`."""
-    end = next(end for one, _start, end in r.asked.tasks if one == task)
-    times = [at for at, one in enumerate(r.columns) if r.tells_time(at) or one.type == "date"]
-    if end < len(r.texts) or len(times) != 1 or not any(w.text in SINCE_HEADERS for w in r.names.headers[times[0]]):
-        return None
-    is_date = r.columns[times[0]].type == "date"
-    r.is_sure = r.is_sure and not r.columns[times[0]].is_unsure
-    r.score += 1
-    earliest, latest = ("first", "last") if is_date else ("smallest", "largest")
-    return TableQuery(earliest if task == "largest" else latest, filters, times[0], label=label, rank=r.rank, top=r.top)
-
-
-def _by_age(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
-    """Return the row with the first or last date or year of birth, or of being built."""
-    fitting = [
-        at
-        for at, one in enumerate(r.columns)
-        if one.type in ("date", "number") and any(word.text in BIRTHS for word in r.names.headers[at])
-    ]
-    births = [at for at in fitting if any(word.text in BIRTHS - LATER_BIRTHS for word in r.names.headers[at])]
-    fitting = births or fitting
-    if len(fitting) != 1:
-        return None
-    is_date = r.columns[fitting[0]].type == "date"
-    r.is_sure = r.is_sure and not r.columns[fitting[0]].is_unsure and bool(births)
-    oldest: Task = "first" if is_date else "smallest"
-    youngest: Task = "last" if is_date else "largest"
-    return TableQuery(
-        oldest if task == "largest" else youngest, filters, fitting[0], label=label, rank=r.rank, top=r.top
-    )
 
 
 def _count(
@@ -460,7 +316,10 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
         wanted = [at for at in texts if not r.is_code(at)][:1]
     if label is not None and wanted == [label] and r.columns[label].type == "text" and _is_verb(r, label):
         r.is_sure = False  # `what did they order` asks for more than the code of the order
-    if len(wanted) == 1 and wanted[0] in r.measures() and _is_over_time(r, wanted[0], filters):
+    is_of_flags = any(text in AMOUNTS for text in r.texts) and all(
+        r.columns[one.column].type == "bool" for one in filters
+    )
+    if len(wanted) == 1 and wanted[0] in r.measures() and (is_of_flags or _is_over_time(r, wanted[0], filters)):
         return TableQuery("sum", filters, wanted[0], label=label)
     if len(wanted) == 1:
         is_how = any(one in ("how", "wie") and two in HOW for one, two in pairwise(r.texts))

@@ -23,10 +23,12 @@ from docmind.tables.role_words import (
     TIMES,
 )
 from docmind.tables.wordlists import (
+    AMOUNTS,
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
     BESIDE_NAMES,
     BETWEEN,
+    BILLED,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -394,7 +396,9 @@ def find_kind_words(r: Reading) -> None:
             r.score += 0.5
         elif text in SPENDING and any(one in r.mentioned for one in r.measures()):
             r.by[at] = "light"  # hours are spent too
-        elif text in PEOPLE and any(one in r.mentioned for one in r.measures()):
+        elif text in BILLED and r.has("count") and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"  # so are sessions billed
+        elif _is_beside_measure(r, at) or (text in PEOPLE and any(one in r.mentioned for one in r.measures())):
             r.by[at] = "light"
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
@@ -421,6 +425,12 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "unit"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+def _is_beside_measure(r: Reading, at: int) -> bool:
+    """Return whether a word such as `amount` stands beside the name of a column of numbers."""
+    beside = {at - 1, at + 1}
+    return r.texts[at] in AMOUNTS and any(beside & set(r.mentioned.get(one, ())) for one in r.measures())
 
 
 _UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset(["day", "tag", "dia", "jour", "date", "datum", "fecha", "data"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from docmind.tables.asking import (
     Asked,
@@ -207,6 +207,30 @@ class Reading:
         both = [at for at in by_unit if at in by_name]
         whole = [at for at in both or by_name if any(word.text in TOTALS for word in self.names.headers[at])]
         return both[0] if len(both) == 1 else whole[0] if len(whole) == 1 else None
+
+    def measured(self, numeric: Sequence[int]) -> int | None:
+        """Return the column of numbers that is meant: the named one, that of money, or the only one."""
+        if len(numeric) == 1:
+            return numeric[0]
+        if numeric:
+            return None
+        if self.is_money:
+            return self.money()
+        measures = self.measures()
+        if (len(measures) == 1 and self.columns[measures[0]].unit == "%") or self._is_percent(measures):
+            return None  # shares are neither added up nor the size of what they are of
+        if self.role is not None:
+            return self.role
+        if len(measures) > 1:
+            is_about_rows = any(self.is_unique(one) for one in self.mentioned if self.columns[one].type == "text")
+            column = self.money() if is_about_rows or self.subject else None
+            if column is not None and not any(word.text in TOTALS for word in self.names.headers[column]):
+                self.is_sure = False  # one of several columns, by default
+            return column
+        return measures[0] if measures else None
+
+    def _is_percent(self, measures: Sequence[int]) -> bool:
+        return len(measures) == 1 and any(word.text == "%" for word in self.names.headers[measures[0]])
 
     def is_priced(self, column: int) -> bool:
         """Return whether a column of texts has amounts of several currencies: nothing to add up or compare."""

@@ -93,7 +93,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "combien_de_plus combien_de_moins"
     ),
     "largest": _set(
-        "top most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
+        "top furthest farthest am_weitesten mas_lejos mais_longe plus_loin "
+        "most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
         "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
         "les_plus_chers mas_caros mas_caras mais_caros mais_caras mas_altos mas_altas mais_altos mais_altas "
         "mas_viejo mas_vieja mais_velho mais_velha mas_antiguo mas_antigua mais_antigo mais_antiga plus_vieux "
@@ -146,6 +147,8 @@ MEASURES: Mapping[str, frozenset[str]] = {
          "nights noches noites nachte nuits length duration distance longitud duracion distancia comprimento "
          "duracao laenge lange dauer longueur duree "
          "km minutes min time hours days"),
+        ("furthest farthest am_weitesten mas_lejos mais_longe plus_loin",
+         "distance length km distancia entfernung weite distance longueur"),
         ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara "
         "mas_barato "
          "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher "
@@ -247,6 +250,7 @@ COUNTED_ROWS = _set(
     "filas zeile zeilen eintrag eintrage eintraege lignes ligne times time vezes veces fois mal transactions"
 )
 
+BILLED = _set("billed invoiced charged sold paid abgerechnet berechnet facturados faturados")
 SPENDING = _set("spend spent spending gaste gastado gastei ausgegeben depense")
 PER = _set("nach selon segun per each every by por cada pro je jeder jedem par chaque")
 NEGATIONS: Mapping[str, frozenset[str]] = {
@@ -428,6 +432,8 @@ QUANTITIES = _set(
 )
 """Words for what a column of no money holds; they limit nothing there."""
 PEOPLE = _set("people persons person personas pessoas leute personen personnes")
+AMOUNTS = _set("amount amounts figure figures betrag betrage importe importes montante montantes montant montants")
+"""Words beside the name of a column of numbers, where they say nothing: `net amount`."""
 COUNT_HEADERS = _set(
     "quantity qty units pieces stock count menge bestand stuck anzahl cantidad unidades existencias quantidade "
     "quantite nombre unites pieces"
