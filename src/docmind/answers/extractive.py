@@ -638,7 +638,8 @@ def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     is_title = is_title or _names_columns(unit, page)
     if is_title or unit.passage.is_aside or not is_statement(own):
         return NO_ANSWER
-    if not holds(target, unit.text, heading=unit.heading):
+    told = own if unit.passage.is_row and target.kind in ("person", "organisation", "place") else unit.text
+    if not holds(target, told, heading=unit.heading):  # the names of columns are no people
         return MISFIT
     return -LABELLED if is_labelled(target, own) else 0.0
 

@@ -25,6 +25,7 @@ from docmind.tables.wordlists import (
     BEFORE,
     BELOW,
     BETWEEN,
+    CHANGING,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -141,7 +142,7 @@ _ELSEWHERE = (
     MONEY | COUNTED_ROWS | PER | DIFFERENT | TABLE_WORDS | MONTH_UNIT | YEAR_UNIT | frozenset(ASKED_COLUMNS)
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
-    | AMOUNTS | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
+    | AMOUNTS | CHANGING | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
     | BOTH | TIMES
     | {"%", "years", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip

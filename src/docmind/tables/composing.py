@@ -356,12 +356,14 @@ def name_beside(r: Reading, query: TableQuery) -> int | None:
     label = query.label
     if label is None or query.group is not None or r.columns[label].type != "text":
         return None
-    if not r.is_code(label) and (r.is_unique(label) or label == r.which() or query.task not in ("lookup", "check")):
+    is_best = query.task in ("largest", "smallest", "first", "last")
+    is_told = is_best or query.task in ("lookup", "check")
+    if not r.is_code(label) and (r.is_unique(label) or label == r.which() or not is_told):
         return None
     used = {query.column, *(one.column for one in query.filters)}
     texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at > label and at not in used]
     if not r.is_code(label):
-        return texts[0] if texts and query.column == label else None
+        return texts[0] if texts and (query.column == label or is_best) else None
     return texts[0] if texts and not r.is_code(texts[0]) and (r.is_unique(texts[0]) or _is_half(r, texts[0])) else None
 
 

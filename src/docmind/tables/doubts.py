@@ -17,6 +17,8 @@ from docmind.tables.reading import (
 )
 from docmind.tables.role_words import (
     ATTRIBUTES,
+    AUTHORING,
+    AUTHORS,
     COLLECTIONS,
     COMING,
     COMPARATIVES,
@@ -432,6 +434,14 @@ def _takes_money_for_thing(r: Reading, query: TableQuery) -> bool:
     return query.task in ("sum", "lookup", "mean") and is_thing and column == r.money()
 
 
+def _is_no_author(r: Reading, query: TableQuery) -> bool:
+    """Doubt that who is named beside a book, its reader, has written it."""
+    if query.task not in ("lookup", "check") or query.column is None or "asked" not in r.by:
+        return False
+    deeds = any(text in AUTHORING and by == "light" for text, by in zip(r.texts, r.by, strict=True))
+    return deeds and not any(word.text in AUTHORS for word in r.names.headers[query.column])
+
+
 _MUCH = frozenset({"much", "viel", "cuanto", "cuanta", "quanto", "quanta", "wieviel"})
 
 
@@ -463,4 +473,5 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _counts_gaps,
     _labels_by_time,
     _takes_money_for_thing,
+    _is_no_author,
 )

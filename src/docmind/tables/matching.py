@@ -29,6 +29,7 @@ from docmind.tables.wordlists import (
     BESIDE_NAMES,
     BETWEEN,
     BILLED,
+    CHANGING,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -140,11 +141,12 @@ def _find_rates(r: Reading) -> None:
 
 def _name_by_tasks(r: Reading) -> None:
     """Take `total` for the column of that name; a sum is still asked for."""
+    named = {"sum", "share", "difference"} | ({"largest", "smallest", "mean"} if r.runs else set())
     for task, start, end in r.asked.tasks:
         for column in r.measures():
             header = [word.root for word in r.names.headers[column]]
             own = [at for at in range(start, end) if r.texts[at] not in BESIDE_NAMES]  # `share of` is named `Share`
-            if [r.words[at].root for at in own] == header and len(own) == 1 and task in ("sum", "share", "difference"):
+            if [r.words[at].root for at in own] == header and len(own) == 1 and task in named:
                 r.mentioned.setdefault(column, []).append(own[0])
                 for at in range(start, end):
                     r.by[at] = "task" if task == "sum" else "column"
@@ -384,7 +386,7 @@ def find_kind_words(r: Reading) -> None:
         if r.by[at]:
             continue
         text = word.text
-        if text in BETWEEN and r.has("difference"):
+        if text in BETWEEN | CHANGING and r.has("difference"):
             r.by[at] = "light"
         elif text in QUANTITIES:
             r.by[at] = "quantity"

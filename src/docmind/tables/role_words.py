@@ -104,6 +104,15 @@ COMING = _set(
     "eingegangen gutgeschrieben recibi recibido recibimos recebi recebemos recebido recu encaisse"
 )
 """Words of a question for money that comes in."""
+AUTHORING = _set(
+    "wrote written write writes escribio escribieron escreveu escreveram ecrit schrieb geschrieben made makes built "
+    "played plays play served serves drove drives flew flies designed painted invented"
+)
+"""What somebody does who is named by what he is for it."""
+AUTHORS = _set(
+    "author autor writer auteur verfasser autora maker hersteller builder player spieler server waiter driver fahrer pilot "
+    "designer painter artist inventor by von por par"
+)
 SETTLED = _set("paid unpaid settled unsettled bezahlt unbezahlt pago pagado pagada paye payee impago owed outstanding")
 """Words for what a column of yes and no tells of an amount."""
 LASTING = _set("longest shortest langsten kurzesten")

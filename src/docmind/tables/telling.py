@@ -13,6 +13,7 @@ from docmind.tables.phrases import SAID
 from docmind.tables.query import Filter, Group, Result, best_groups, sql_of
 from docmind.tables.understanding import Understood
 from docmind.tables.values import Sql
+from docmind.tables.wordlists import CURRENCIES
 
 CITED = 12  # rows of an answer that are sources
 LISTED = 100  # rows of an answer that are listed
@@ -349,7 +350,20 @@ def _is_clear(telling: Telling) -> bool:
         return any(telling.rows[n][1].shown[query.column] for n in result.kept)
     if query.task == "check":
         return result.value in (0.0, float(len(result.kept)))
+    if query.task in ("largest", "smallest") and query.filters and query.group is None and len(result.kept) == 1:
+        return False  # nothing is compared: `minimum` may be the name of what is asked for
+    if query.column is not None and query.task != "count" and _is_of_several_currencies(telling):
+        return False
     return query.task not in ("share", "difference") or (result.value is not None and not result.lacking)
+
+
+def _is_of_several_currencies(telling: Telling) -> bool:
+    """Return whether a column beside the numbers says that they are of several currencies."""
+    for at, column in enumerate(telling.columns):
+        said = {telling.rows[n][1].shown[at] for n in telling.result.kept} if column.type == "text" else set()
+        if len(said - {""}) > 1 and said - {""} <= CURRENCIES:
+            return True
+    return False
 
 
 def _said_before(
