@@ -18,6 +18,7 @@ from docmind.tables.role_words import (
     COMING,
     INWARD,
     LEAVING,
+    OPPOSITES,
     OUTWARD,
     ROLES,
     TIMES,
@@ -353,6 +354,7 @@ def find_flags(r: Reading) -> None:
                 plain = word.text.removeprefix("un").removeprefix("in") if word.text[:2] in ("un", "in") else word.text
                 header = [name for name in r.names.headers[column] if not is_light(name.text)]
                 is_plain = r.by[at] == "column" and at in r.mentioned.get(column, ())
+                plain = OPPOSITES.get(word.text, plain)
                 is_denied = not r.by[at] and plain != word.text and any(same(plain, name.text) for name in header)
                 if is_plain or is_denied:
                     r.by[at] = "value"
@@ -405,7 +407,7 @@ def find_kind_words(r: Reading) -> None:
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
-        elif (
+        elif (text == "far" and r.texts[at - 1] == "so") or (
             _is_of_series(r, at)
             or (
                 text in _UNITS_ASKED
@@ -467,7 +469,13 @@ def find_signs(r: Reading) -> None:
                 r.by[at], r.has_value = "number", True
                 r.score += 3
         denied = [at for at in places if at and r.by[at - 1] == "negation?"]
-        if denied and 0.0 in r.names.numbers[column]:
+        if denied and 0.0 not in r.names.numbers[column] and _has_gaps(r, column):
+            r.by[denied[0] - 1] = "negation"
+            r.filters.append(Filter(column, "is null"))
+            r.has_value = True
+            r.score += 3
+            r.mentioned.pop(column, None)
+        elif denied and 0.0 in r.names.numbers[column]:
             r.by[denied[0] - 1] = "negation"
             r.filters.append(Filter(column, "=", (0.0,)))
             r.has_value = True

@@ -246,8 +246,9 @@ class Reading:
         fitting = [at for at, one in enumerate(self.columns) if one.type in kinds]
         filtered = {one.column for one in self.filters} | {column for column, _is_negated in self.values}
         named = [at for at in fitting if at in self.mentioned and at not in filtered]
-        if len(named) == 1:
-            return named[0]
+        is_other = "person" in wanted and any(self._tells_who(at, wanted) for at in fitting if at not in filtered)
+        if len(named) == 1 and (not is_other or self._tells_who(named[0], wanted)):
+            return named[0]  # `who has had a tool` asks for its borrower
         if kind == "date" and len(fitting) == 1:
             return fitting[0]
         by_name = [
@@ -265,6 +266,10 @@ class Reading:
         if len(by_name) > 1:
             self.is_sure = False
         return by_name[0] if by_name else None
+
+    def _tells_who(self, column: int, wanted: frozenset[str]) -> bool:
+        header = self.names.headers[column]
+        return any(word.text in wanted or word.root in wanted for word in header) or self._names_team(column)
 
     def _names_team(self, column: int) -> bool:
         return any(word.text in TEAMS or word.root in TEAMS for word in self.names.headers[column])

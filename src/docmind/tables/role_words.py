@@ -110,9 +110,14 @@ AUTHORING = _set(
 )
 """What somebody does who is named by what he is for it."""
 AUTHORS = _set(
-    "author autor writer auteur verfasser autora maker hersteller builder player spieler server waiter driver fahrer pilot "
-    "designer painter artist inventor by von por par"
+    "author autor writer auteur verfasser autora maker hersteller builder player spieler server waiter driver fahrer "
+    "pilot designer painter artist inventor by von por par"
 )
+OPPOSITES: Mapping[str, str] = {
+    "failed": "passed", "fail": "passed", "absent": "present", "rejected": "approved", "durchgefallen": "bestanden",
+    "abgelehnt": "genehmigt", "rechazado": "aprobado", "reprovado": "aprovado",
+}  # fmt: skip
+"""Words for the no of a column of yes and no, by its name."""
 SETTLED = _set("paid unpaid settled unsettled bezahlt unbezahlt pago pagado pagada paye payee impago owed outstanding")
 """Words for what a column of yes and no tells of an amount."""
 LASTING = _set("longest shortest langsten kurzesten")

@@ -317,7 +317,8 @@ def told(
     sources = _sources(telling, rows, catalog)
     if not sources:
         return None
-    is_sure = understood.is_sure and not others and not result.wrong and not result.is_tied and _is_clear(telling)
+    is_told = telling.query.task == "lookup" or not result.wrong  # a cell of another kind is shown as it is
+    is_sure = understood.is_sure and not others and is_told and not result.is_tied and _is_clear(telling)
     is_sure = is_sure and not (understood.is_of_one and len(result.kept) > 1)
     is_sure = is_sure and is_whole and not any(table.is_partial for table in understood.tables)
     text = telling.text()

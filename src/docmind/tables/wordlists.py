@@ -75,7 +75,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe "
         "insgesamt "
         "together zusammen juntos juntas ensemble no_total en_total au_total ao_todo sumar somar somam suman "
-        "combined gesamtsumme gesamt total_amount everything come_to comes_to amount_to amounts_to added_up added_together zusammengerechnet"
+        "combined gesamtsumme gesamt total_amount everything come_to comes_to amount_to amounts_to "
+        "added_up added_together zusammengerechnet"
     ),
     "median": _set("median mediana mediane medianwert the_median"),
     "share": _set(
@@ -86,7 +87,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "anteil welcher_anteil prozentsatz wie_viel_prozent wieviel_prozent wie_viele_prozent what_percent"
     ),
     "difference": _set(
-        "by_how_much by_how_many difference difference_between difference_in how_much_more how_many_more how_much_less how_many_fewer "
+        "by_how_much by_how_many difference difference_between difference_in how_much_more how_many_more how_much_less "
+        "how_many_fewer "
         "how_much_higher how_much_longer how_much_older how_much_cheaper how_much_heavier diferencia diferenca "
         "unterschied differenz ecart a_mais a_menos cuanto_mas cuantos_mas cuantas_mas cuanto_menos quanto_mais "
         "quantos_mais quantas_mais quanto_menos wie_viel_mehr wie_viele_mehr wieviel_mehr wie_viel_weniger "
@@ -361,7 +363,7 @@ NEUTRAL = _set(
     situee possede
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
     tiraram trabalha wert werte begin begins began start starts started open opens beginnt anfangt
-    comeca empieza commence brachte brachten bringt bringen
+    comeca empieza commence unterwegs brachte brachten bringt bringen
     ergab ergaben gemacht durchgefuhrt done carried performed fait faites hecho
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
@@ -433,8 +435,9 @@ QUANTITIES = _set(
 """Words for what a column of no money holds; they limit nothing there."""
 PEOPLE = _set("people persons person personas pessoas leute personen personnes")
 CHANGING = _set(
-    "grow grew grown shrink shrank shrunk rise rose fall fell drop dropped increase increased decrease decreased change "
-    "changed differ exceed gestiegen gesunken gewachsen aumento aumentou aumentado bajo baixou subio subiu augmente baisse"
+    "grow grew grown shrink shrank shrunk rise rose fall fell drop dropped increase increased decrease decreased "
+    "change changed differ exceed gestiegen gesunken gewachsen aumento aumentou aumentado bajo baixou subio subiu "
+    "augmente baisse"
 )
 """Verbs of a difference."""
 AMOUNTS = _set("amount amounts figure figures betrag betrage importe importes montante montantes montant montants")
