@@ -22,6 +22,8 @@ from docmind.answers.extremes import most_extreme
 from docmind.answers.kinds import (
     Asked,
     asked_of,
+    asking_words,
+    content_words,
     holds,
     is_clause,
     is_echo,
@@ -90,6 +92,9 @@ PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for th
 WEAK = 0.3  # weight of words that say little about what is asked for
 
 _SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
+_LOOKED_BELOW = 4  # rows with the first one
+_OF_ONE = frozenset({"number", "amount", "count", "sum", "mean", "date", "duration"})
+"""Kinds of questions that one row answers where no other fits as well."""
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
@@ -430,7 +435,9 @@ class Extractive:
                 np.float64,
             ),
             cosines="none" if nearest is None else self._cosines,
-            is_fitting=(lead in clauses or names_are_met(asked, context)) and fitting[proof] <= 0,
+            is_fitting=(lead in clauses or names_are_met(asked, context))
+            and fitting[proof] <= 0
+            and not (extreme is None and _is_one_of_many(question, target, lead, units)),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )
@@ -653,11 +660,51 @@ def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
     if is_of_another_year(target, unit.text, around):
         return ANOTHER_YEAR
     is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
+    is_title = is_title or _names_columns(unit, page)
     if is_title or unit.passage.is_aside or not is_statement(own):
         return NO_ANSWER
-    if not holds(target, unit.text, heading=unit.heading):
+    told = own if unit.passage.is_row and target.kind in ("person", "organisation", "place") else unit.text
+    if not holds(target, told, heading=unit.heading):  # the names of columns are no people
         return MISFIT
     return -LABELLED if is_labelled(target, own) else 0.0
+
+
+def _is_counted(question: str, unit: _Unit) -> bool:
+    """Return whether a row, its header or its heading names what is counted: `chairs`, in the question's own words."""
+    counted = content_words(question)[:1]
+    return not counted or bool(_meets(f"{unit.heading} {unit.text}", asked_words(counted[0])).any())
+
+
+def _names_columns(unit: _Unit, page: _Page) -> bool:
+    """Return whether a row that nothing marks as a header is one: it alone has no digits, and rows follow."""
+    own = unit.passage
+    if not own.is_row or own.lead is not None or any(map(str.isdigit, unit.own(page))):
+        return False
+    rows = [one for _heading, one in page.passages if one.is_row and one.lead is None and one.start >= own.start]
+    below = [page.text[one.start : one.end] for one in rows[1:_LOOKED_BELOW]]
+    before = any(one.is_row and 0 < own.start - one.end < 3 for _heading, one in page.passages)
+    return len(below) > 1 and not before and all(any(map(str.isdigit, text)) for text in below)
+
+
+def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_Unit]) -> bool:
+    """Return whether a row of a table is told of which the question needs others too, or where others fit as well.
+
+    A sum, a mean or an extreme is of several rows, but where the row has the word for it: `Total costs`.
+    """
+    if not lead.passage.is_row:
+        return False
+    if target.kind == "comparison" or (target.kind == "count" and not _is_counted(question, lead)):
+        return True
+    if target.kind in ("sum", "mean", "extreme") and asking_words(question).isdisjoint(words(lead.text)):
+        return True
+    return target.kind in _OF_ONE and any(
+        one.page == lead.page
+        and one.passage.is_row
+        and one.passage.start != lead.passage.start
+        and one.passage.lead == lead.passage.lead
+        and (one.meets >= lead.meets).all()
+        for one in units
+    )
 
 
 def _heads(unit: _Unit, page: _Page) -> bool:

@@ -100,6 +100,15 @@ def kind_of(question: str) -> AnswerKind:
     return "other"
 
 
+def asking_words(question: str) -> frozenset[str]:
+    """Return the folded words by which the kind of a question is known: `largest`, `total`."""
+    said = _folded(question)
+    for kind, form in _rules().forms:
+        if (found := form.search(said)) is not None:
+            return frozenset(words(found.group().split()[-1] if kind == "extreme" else found.group()))
+    return frozenset()
+
+
 def language_of_question(question: str) -> str:
     """Return `en`, `pt`, `es`, `de` or `fr` by the function words of a question; English where there are none."""
     said = re.findall(r"[a-z]+", _folded(question))

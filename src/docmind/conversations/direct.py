@@ -23,6 +23,7 @@ from docmind.answers import (
     is_listing,
     is_named,
     is_this,
+    parts_of,
     quoted,
     recognise,
 )
@@ -228,6 +229,8 @@ class DirectAnswers:
 
         A list of a table without names of columns is made by its lines, and so is one whose rows are told in part.
         """
+        if parts_of(question) is not None:  # each is answered by itself
+            return False
         found = self.tables.answer(question, scope.filters)
         if found is None or not is_listing(question):
             return found is not None
