@@ -59,6 +59,7 @@ from docmind.wording import _, language_name, ngettext
 
 PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
+CANDIDATES_OF_PART = 14  # of each part of a question in two parts, so that both cost little more than one question
 READ = 4_096  # vectors of passages that are kept in memory: 12 MB of both text models, the passages of 300 pages
 SHORTEST = 8  # characters
 IN_WINDOW = 0.3  # preference for passages of the page's best window when candidates are chosen
@@ -312,24 +313,30 @@ class Extractive:
         a question are answered by themselves, where the pages answer both.
         """
         parts = parts_of(question) if self._settings.quotes > 1 else None
-        each = [self._newest(part, found, besides) for part in parts or ()]
-        if not each or not all(one.sources for one in each):
+        each = list[Extract]()
+        for part in parts or ():
+            each.append(self._newest(part, found, besides, CANDIDATES_OF_PART))
+            if not each[-1].sources:
+                break
+        if not each or not each[-1].sources:
             return self._newest(question, found, besides)
         return _joined(each, self._settings.quotes)
 
-    def _newest(self, question: str, found: SearchResult, besides: Collection[str]) -> Extract:
+    def _newest(
+        self, question: str, found: SearchResult, besides: Collection[str], candidates: int = CANDIDATES
+    ) -> Extract:
         older = superseded(self._catalog.versions({hit.doc_id for hit in found.ranked_by_words[:PAGES]}))
         if not older:
-            return self._extract(question, found, besides)
-        newest = self._extract(question, without(found, older), besides)
-        every = self._extract(question, found, besides)
+            return self._extract(question, found, besides, candidates)
+        newest = self._extract(question, without(found, older), besides, candidates)
+        every = self._extract(question, found, besides, candidates)
         more = _OUTCOMES.index(every.outcome) - _OUTCOMES.index(newest.outcome)
         if more > 0 or (more == 0 and every.outcome == "maybe" and every.confidence > newest.confidence + ONLY_OLDER):
             return every
         return self._with_earlier(newest, [hit for hit in found.ranked_by_words[:PAGES] if hit.doc_id in older])
 
-    def _extract(self, question: str, found: SearchResult, besides: Collection[str]) -> Extract:
-        ranked = self.rank(question, found, besides)
+    def _extract(self, question: str, found: SearchResult, besides: Collection[str], candidates: int) -> Extract:
+        ranked = self.rank(question, found, besides, candidates=candidates)
         confidence = ranked.confidence() if ranked is not None else 0.0
         if ranked is None or confidence < self._settings.threshold:
             across = self._across(question, found, confidence)

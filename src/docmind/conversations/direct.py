@@ -31,11 +31,13 @@ from docmind.config import Settings
 from docmind.conversations.changes import changes_told, versions_meant
 from docmind.conversations.list_telling import CITED, language_of_list, told_list
 from docmind.conversations.listings import Listings
+from docmind.conversations.shared_result import SharedResult
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, fold, name_of, words
 from docmind.memory import Memories
 from docmind.records.answers import NOTED, TOLD, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
+from docmind.records.listed import Listed
 from docmind.records.listings import Listing
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
@@ -125,11 +127,16 @@ DocumentSearch = Callable[[Query], MultimodalResult]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a question is asked of: its `Query`, its conversation, and the documents talked about there."""
+    """What a question is asked of: its `Query`, its conversation, and the documents talked about there.
+
+    `search_words` are what is searched for; `shared` keeps the result for those who answer.
+    """
 
     query: Query = field(default_factory=Query)
     thread_id: str | None = None
     talked_about: tuple[str, ...] = ()
+    search_words: str = ""
+    shared: SharedResult = field(default_factory=SharedResult)
 
     @property
     def filters(self) -> Filters:
@@ -212,7 +219,7 @@ class DirectAnswers:
         if intent.kind in ("passages", "sum") and self._is_of_tables(question, scope):
             return Intent("table", intent.language, topic=question)
         if intent.kind in ("passages", "documents"):
-            found = self._listings.answer(question, scope.filters, scope.talked_about)
+            found = self._list_of(question, scope)
             if found is not None and (found.items or intent.kind == "passages"):
                 return Intent("list", language_of_list(question), topic=question)
         if intent.kind == "changes":
@@ -239,8 +246,17 @@ class DirectAnswers:
             return False
         if rows == len(found.checked.sources):
             return True
-        listed = self._listings.answer(question, scope.filters, scope.talked_about)
+        listed = self._list_of(question, scope)
         return listed is None or listed.listing.total != rows
+
+    def _list_of(self, question: str, scope: Scope) -> Listed | None:
+        """Return the complete list that a question asks for, if it asks for one."""
+
+        def found_pages() -> set[tuple[str, int]]:
+            found = scope.shared.of(self._search, replace(scope.query, question=scope.search_words or question))
+            return {(hit.doc_id, hit.page_no) for hit in (*found.hits, *found.ranked_by_words)}
+
+        return self._listings.answer(question, scope.filters, scope.talked_about, found_pages)
 
     def _changes_meant(self, intent: Intent, scope: Scope) -> Intent:
         """Return the intent with the two versions that it compares, or passages where no such two are meant."""
@@ -294,7 +310,7 @@ class DirectAnswers:
 
     def _list(self, intent: Intent, scope: Scope) -> Reply:
         """Tell a complete list with its first items; nothing is found where it was erased since it was recognised."""
-        found = self._listings.answer(intent.topic, scope.filters, scope.talked_about)
+        found = self._list_of(intent.topic, scope)
         if found is None:
             return Reply(Verified("", (), ()), "not found")
         lead, parts, more = told_list(found, intent.language)

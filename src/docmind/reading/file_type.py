@@ -227,7 +227,6 @@ def _text(upload: Upload) -> str:
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
     if is_text and (suffix == "ipynb" or suffix not in _PROMISES) and _is_notebook(upload.data, suffix):
         return "notebook"
-    if is_text and suffix not in _PROMISES:
     is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
         found = _("a web page") if is_html else _("plain text") if is_text else _("something else")

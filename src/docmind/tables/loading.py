@@ -309,5 +309,5 @@ def _adds_up(shown: Sequence[str]) -> bool:
     if len(shown) < 2 or not filled:
         return False
     said = fold(filled[0].lower()).replace("grand ", "").split()
-    is_word = said[0].strip(":") in TOTALS | MEANS and len(said) <= 4
+    is_word = 0 < len(said) <= 4 and said[0].strip(":") in TOTALS | MEANS
     return is_word and len(filled) > 1 and all(any(map(str.isdigit, cell)) for cell in filled[1:])
