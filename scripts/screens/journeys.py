@@ -223,20 +223,16 @@ def folders(walk: Walk) -> None:
         walk.page.get_by_label("Folder", exact=True).fill(str(folder))
         walk.take("form")
         walk.press("Follow folder")
-        walk.text("1 folder is followed")
-        walk.list_in_view()
-        walk.page.locator(".lib-row", has_text="owls.txt").wait_for()
+        dialog = walk.page.get_by_role("dialog")
+        dialog.get_by_text("2 files").wait_for()
         walk.tab.idle()
-        walk.text("1 folder is followed").scroll_into_view_if_needed()
         walk.take("followed")
         (folder / "owls.txt").unlink()
-        look = walk.page.get_by_role("button", name="Look now")
-        if not look.first.is_visible():
-            walk.text("1 folder is followed").click()
-        walk.press("Look now")
+        walk.press("Look now", within=dialog)
         walk.text("gone from its folder")
         walk.take("gone")
         walk.press(re.compile("^Keep"))
+        walk.escape()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -271,7 +267,7 @@ def web(walk: Walk) -> None:
         walk.page.get_by_label("Address of the page").fill(f"{server.url}/warblers")
         walk.take("form")
         walk.press("Add web page")
-        walk.page.get_by_text(re.compile(r"\d+ added")).first.wait_for()
+        walk.page.get_by_role("dialog").wait_for(state="detached")
         walk.tab.idle()
         row = walk.listed("warblers")
         row.locator(".lib-state").wait_for(state="detached")
@@ -792,7 +788,8 @@ def look(walk: Walk) -> None:
 def kinds(walk: Walk) -> None:
     """Walk through a library of its own: examples, sums, lists, versions, a comparison of them, and a draft."""
     folder = Path(tempfile.mkdtemp(prefix="docmind-screens-kinds-"))
-    server = Desk(folder, DOCMIND_LLM__PROVIDER="off")
+    key = {"DOCMIND_KEYS__SOURCE": "auto", "DOCMIND_KEYS__FILE": str(folder / "docmind.key")}
+    server = Desk(folder, DOCMIND_LLM__PROVIDER="off", **key)
     server.start()
     try:
         walk.enter(server)
@@ -804,6 +801,7 @@ def kinds(walk: Walk) -> None:
         answers(walk)
         versions(walk)
         draft(walk)
+        protect(walk)
     finally:
         server.stop()
         walk.tab.complaints.clear()  # of the connection that ended
@@ -892,7 +890,6 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "memory": memory,
     "pictures": pictures,
     "settings": settings,
-    "protect": protect,
     "model": model,
     "remote": remote,
     "web": web,

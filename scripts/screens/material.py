@@ -163,6 +163,6 @@ def kinds() -> list[tuple[str, bytes]]:
             "committee.md",
             b"# Committee of the rowing club\n\nThe committee met on 12 May 2025 and chose three officers.\n\n"
             b"- Chair: Ada Moreau\n- Treasurer: Ben Okafor\n- Secretary: Clara Nowak\n\n"
-            b"The club has five boats, and the oldest was built in 1961. The boat house is painted every fourth year.\n",
+            b"The club has five boats, and the oldest was built in 1961. The boat house is painted every year.\n",
         ),
     ]
