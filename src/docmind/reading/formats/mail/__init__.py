@@ -89,8 +89,10 @@ def _blocks(letter: Letter, name: str, losses: Losses) -> Iterator[Block | Table
             losses.note("part", "encrypted text", len(SEALED.findall(body.text)))
             said += said_in(body)
     for block in told_apart(said):
-        is_heading = isinstance(block, Block) and block.kind == "heading" and bool(letter.subject)
-        yield replace(block, level=min(block.level + 1, 6)) if is_heading else block
+        if isinstance(block, Block) and block.kind == "heading" and letter.subject:
+            yield replace(block, level=min(block.level + 1, 6))  # the subject is above them
+        else:
+            yield block
     yield from fields_of(letter.meeting)
     for invitation in letter.invitations:
         yield from blocks_of_invitation(invitation)
