@@ -14,6 +14,7 @@ from docmind.records.documents import Upload
 from docmind.records.query import Query
 from docmind.records.search import Filters
 from each import each_of
+from mails import mail
 
 LEASE = "Whoever lives here pays.\n\nThe rent of the mill house is {rent} crowns a month. It is due on the third day.\n"
 QUESTION = "What is the rent of the mill house?"
@@ -79,6 +80,12 @@ def test_another_text_or_another_name_is_no_version(
     with opened(tmp_path_factory.mktemp("desk")) as desk:
         desk.add([Upload("lease.txt", LEASE.format(rent=900).encode()), Upload(name, text.encode())])
         assert series_of(desk) == ["", ""]
+
+
+def test_mails_that_are_alike_are_no_versions(desk: DocMind) -> None:
+    bills = [Upload("bill.eml", mail(LEASE.format(rent=rent), {"Subject": "Your monthly bill"})) for rent in (900, 950)]
+    assert not any("version" in one.message for one in desk.add(bills))
+    assert series_of(desk) == ["", ""]
 
 
 def test_a_document_of_the_bin_is_no_earlier_version(desk: DocMind) -> None:

@@ -1,7 +1,8 @@
 """Versions of one document: files of one name, or one title, with much of the same text.
 
 Versions share a `series`, the id of the first of them. Which of them is the newest is told by the days that they are
-about where those differ, else by when they were added.
+about where those differ, else by when they were added. A mail is no version of another one: two bills that come by mail
+are alike, and both hold.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _ALIKE = 0.3  # Jaccard index of the trigrams of words, from which on two files 
 _SHORT, _ALIKE_IF_SHORT = 200, 0.75  # words of a short text, and the same of its words without numbers
 _COMPARED = 5  # documents of that name, the latest first
 _READ = 50  # pages of each
+_SENT_ONCE = "mail"  # the kind of document that has no versions
 _LEAST_TITLE = 2  # words of a title by which files of different names are compared
 _MARKS = re.compile(
     r"[\s_.-]*(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
@@ -41,10 +43,13 @@ def name_of_series(document: str) -> str:
 def earlier_version(catalog: Catalog, db: Connection, doc_id: str) -> DocumentInfo | None:
     """Return the document outside the bin of which a document is a version, the most alike one; None for none."""
     info = catalog.document(doc_id)
+    if info.kind == _SENT_ONCE:
+        return None
     rows = db.execute(
         "SELECT doc_id, document, CASE title WHEN '' THEN heading ELSE title END, pages FROM documents"
-        " WHERE status = 'ready' AND deleted_at_ms IS NULL AND doc_id <> ? ORDER BY added_at_ms DESC, doc_id",
-        (doc_id,),
+        " WHERE status = 'ready' AND deleted_at_ms IS NULL AND doc_id <> ? AND kind <> ?"
+        " ORDER BY added_at_ms DESC, doc_id",
+        (doc_id, _SENT_ONCE),
     ).fetchall()
     name, title = name_of_series(info.document), info.shown_title.casefold()
     is_titled = len(title.split()) >= _LEAST_TITLE

@@ -235,6 +235,25 @@ def test_pages_of_outlook_mark_the_quoted_mail_by_its_header() -> None:
     ]
 
 
+def test_words_below_a_quote_are_the_senders_again() -> None:
+    page = "<blockquote type=cite><div>On 2 June 2025, Jo wrote:</div><p>In the blue drawer.</p></blockquote><p>No.</p>"
+    assert found(mail(page, kind="text/html")) == [
+        ("quoted", 0, "On 2 June 2025, Jo wrote:"),
+        ("quoted", 1, "In the blue drawer."),
+        ("paragraph", 0, "No."),
+    ]
+    assert [kind for kind, _level, _text in found(mail("On 2 June 2025, Jo wrote:\n> Blue.\n\nNo, red.\n"))] == [
+        "quoted",
+        "quoted",
+        "paragraph",
+    ]
+
+
+def test_headings_of_a_page_are_below_the_subject() -> None:
+    got = opened(mail("<h1>Offers</h1><p>Apples cost 2.10 a kilo.</p>", kind="text/html")).page(1)
+    assert unpack(got.blocks, len(got.text))[-1].path == ("Boiler inspection", "Offers")
+
+
 @each_of(
     "declared, data, text",
     [

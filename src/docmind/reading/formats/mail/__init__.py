@@ -9,6 +9,7 @@ Attached files are documents of their own (`enclosed`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from docmind.blocks import Block, Blocks, Losses, Table
 from docmind.reading.formats import Rules, facts_of
@@ -87,7 +88,11 @@ def _blocks(letter: Letter, name: str, losses: Losses) -> Iterator[Block | Table
         else:
             losses.note("part", "encrypted text", len(SEALED.findall(body.text)))
             said += said_in(body)
-    yield from told_apart(said)
+    for block in told_apart(said):
+        if isinstance(block, Block) and block.kind == "heading" and letter.subject:
+            yield replace(block, level=min(block.level + 1, 6))  # the subject is above them
+        else:
+            yield block
     yield from fields_of(letter.meeting)
     for invitation in letter.invitations:
         yield from blocks_of_invitation(invitation)

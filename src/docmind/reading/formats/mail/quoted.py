@@ -138,7 +138,7 @@ def _judged(said: Sequence[Said]) -> Iterator[tuple[Block | Table, int]]:
             at += run
             continue
         elif one.text and _is_attribution(one, following):
-            below += following is None or following.depth <= one.depth
+            below += not one.depth and (following is None or not following.depth)
             is_open = False
             yield one.block, _OPENING
         elif level:
