@@ -30,20 +30,20 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "tests" / "support")]
 from journeys import JOURNEYS, NAMES, Desk, Walk  # noqa: E402
 
 THEMES = ("light", "dark")
-WIDTHS = (390, 1440, 1920)
-HEIGHTS = {390: 844}
-HEIGHT = 900
+WIDTHS = (390, 1280, 1920)
+HEIGHTS = {390: 844, 1920: 1_080}
+HEIGHT = 800
 # The pictures of README.md and of the guides, and where each is taken.
 DOCS = {
-    "chat-light": ("light", 1440, "ask-answer"),
-    "conversation-dark": ("dark", 1440, "history-branches"),
-    "document": ("light", 1440, "document-page"),
-    "documents": ("light", 1440, "library-tagged"),
-    "heat-map": ("light", 1440, "look-heat-map"),
-    "reader": ("light", 1440, "reader-at-the-words"),
-    "reader-dark": ("dark", 1440, "reader-at-the-words"),
-    "settings": ("light", 1440, "settings-answers-seen"),
-    "visual-search": ("light", 1440, "pictures-found"),
+    "chat-light": ("light", 1280, "ask-answer"),
+    "conversation-dark": ("dark", 1280, "history-branches"),
+    "document": ("light", 1280, "document-page"),
+    "documents": ("light", 1280, "library-tagged"),
+    "heat-map": ("light", 1280, "look-heat-map"),
+    "reader": ("light", 1280, "reader-at-the-words"),
+    "reader-dark": ("dark", 1280, "reader-at-the-words"),
+    "settings": ("light", 1280, "settings-answers-seen"),
+    "visual-search": ("light", 1280, "pictures-found"),
 }
 
 

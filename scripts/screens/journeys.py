@@ -198,7 +198,7 @@ def waiting(walk: Walk) -> None:
     walk.text(re.compile(r"\d+ of 300 pages read"))
     walk.take("progress")
     walk.go("/")
-    walk.text("still being read")
+    walk.text(re.compile("Reading . file"))
     walk.take("ask-while-reading")
     walk.picture(material.stranger())
     walk.text(re.compile("No sure match|Still preparing"))
@@ -219,7 +219,7 @@ def folders(walk: Walk) -> None:
         (folder / "owls.txt").write_text("Owls hunt at night.", "utf-8")
         (folder / "herons.txt").write_text("Herons nest in tall trees.", "utf-8")
         walk.go("/documents")
-        walk.text(re.compile("^Folders$")).click()
+        choose_in_menu(walk.tab, lambda: walk.press("Add"), "Watched folders")
         walk.page.get_by_label("Folder", exact=True).fill(str(folder))
         walk.take("form")
         walk.press("Follow folder")
@@ -254,8 +254,7 @@ def web(walk: Walk) -> None:
 
     def unfolded() -> None:
         walk.go("/documents")
-        walk.text(re.compile("^Add a web page$")).click()
-        walk.tab.idle()
+        choose_in_menu(walk.tab, lambda: walk.press("Add"), "Add a web page")
 
     unfolded()
     walk.text("Fetching web pages is not allowed")
@@ -310,7 +309,7 @@ def library(walk: Walk) -> None:
         page.locator(".lib-body input[type=checkbox]").nth(row).check()
     walk.take("selected")
     bar = page.get_by_role("toolbar")
-    for name, state, field in (("Tag", "tag", "Add tags"), ("Add to collection", "collection", "")):
+    for name, state, field in (("Tag", "tag", "New tags"), ("Add to collection", "collection", "")):
         walk.press(name, within=bar)
         dialog = page.get_by_role("dialog")
         dialog.wait_for()
@@ -734,7 +733,7 @@ def locked(walk: Walk) -> None:
         walk.text("Your library is locked")
         walk.tab.idle()
         walk.take("locked")
-        walk.page.locator("input[type=password]").fill("owls")
+        walk.page.get_by_label("Passphrase", exact=True).fill("owls")
         walk.press("Unlock")
         walk.page.locator('[data-testid="stAlert"]').first.wait_for()
         walk.tab.idle()
@@ -790,6 +789,92 @@ def look(walk: Walk) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def kinds(walk: Walk) -> None:
+    """Walk through a library of its own: examples, sums, lists, versions, a comparison of them, and a draft."""
+    folder = Path(tempfile.mkdtemp(prefix="docmind-screens-kinds-"))
+    server = Desk(folder, DOCMIND_LLM__PROVIDER="off")
+    server.start()
+    try:
+        walk.enter(server)
+        walk.tab.enter()
+        walk.go("/documents")
+        walk.drop(*material.kinds())
+        walk.text("3 added")
+        walk.tab.idle()
+        answers(walk)
+        versions(walk)
+        draft(walk)
+    finally:
+        server.stop()
+        walk.tab.complaints.clear()  # of the connection that ended
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def answers(walk: Walk) -> None:
+    walk.go("/")
+    walk.page.wait_for_timeout(3_000)
+    walk.tab.idle()
+    walk.take("examples")
+    walk.tab.ask("How much was spent on software?")
+    walk.take("sum")
+    walk.cite()
+    walk.take("sum-in-the-sheet")
+    walk.page.locator("#docmind-reader").get_by_role("button", name="Close", exact=True).click()
+    for question, state in (
+        ("What is the total amount for each category?", "groups"),
+        ("Who is the treasurer of the club, and when did the committee meet?", "two-parts"),
+        ("List all people in my documents", "list"),
+        ("\u00bfCu\u00e1nto es el alquiler mensual?", "other-language"),
+    ):
+        walk.tab.ask(question)
+        walk.take(state)
+
+
+def versions(walk: Walk) -> None:
+    walk.go("/documents")
+    walk.drop(("lease 2025.docx", material.agreement("5 March 2025", 950)))
+    walk.text("is a new version of")
+    walk.tab.idle()
+    walk.take("new-version")
+    walk.press("Compare")
+    walk.text("Change 1 of 2")
+    walk.tab.idle()
+    walk.take("compared")
+    walk.take_all("compared-all")
+    walk.press("All documents")
+    walk.press("Keep both")
+    walk.go("/")
+    walk.tab.ask("How much is the monthly rent?")
+    walk.take("newest")
+    walk.tab.ask("What changed in the lease?")
+    walk.take("what-changed")
+
+
+def draft(walk: Walk) -> None:
+    walk.go("/")
+    walk.press("Check a text")
+    walk.page.get_by_role("heading", name="Check a text").wait_for()
+    walk.take("draft-empty")
+    walk.page.get_by_role("textbox", name="Text").fill(material.DRAFT)
+    walk.press("Check")
+    walk.page.locator(".st-key-check-text-list").get_by_text("Not found").wait_for()
+    walk.tab.idle()
+    walk.take("draft-checked")
+
+
+def protect(walk: Walk) -> None:
+    walk.go("/settings?section=Privacy")
+    walk.press("Protect with a passphrase")
+    dialog = walk.page.get_by_role("dialog")
+    new = dialog.get_by_label("New passphrase", exact=True)
+    walk.take("dialog")
+    new.fill("canoe lentil orbit velvet harbour")
+    new.press("Tab")
+    dialog.get_by_text("Strong").wait_for()
+    walk.take("strong")
+    walk.escape()
+
+
 JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "first": first_minutes,
     "adding": adding,
@@ -807,6 +892,7 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "memory": memory,
     "pictures": pictures,
     "settings": settings,
+    "protect": protect,
     "model": model,
     "remote": remote,
     "web": web,
@@ -814,5 +900,6 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "closed": closed,
     "locked": locked,
     "look": look,
+    "kinds": kinds,
 }
 NAMES: Sequence[str] = list(JOURNEYS)

@@ -1,9 +1,10 @@
-"""The documents of the walk: ordinary ones, long and hostile names, and files that cannot be read."""
+"""The documents of the walk: ordinary ones, long and hostile names, files that cannot be read, versions and a draft."""
 
 from __future__ import annotations
 
 import io
 
+import docx
 from msoffcrypto.format.ooxml import OOXMLFile
 from PIL import Image, ImageDraw
 
@@ -119,3 +120,49 @@ def chart() -> bytes:
             page("Blue lanterns sold: 9,000 pieces", (blue, 90, 120), (blue, 330, 90)),
         ]
     )
+
+
+EXPENSES = [
+    ["Date", "Paid to", "Category", "Amount"],
+    ["2025-01-14", "Printer shop", "paper", "18.40 €"],
+    ["2025-02-03", "Pixel Barn", "software", "89.99 €"],
+    ["2025-02-27", "Rail", "travel", "64.00 €"],
+    ["2025-05-11", "Pixel Barn", "software", "59.00 €"],
+    ["2025-07-02", "Rail", "travel", "31.50 €"],
+]
+AGREEMENT = (
+    "This lease is made between Marta Lind and Jonas Berg for the mill house in Overton on {day}.",
+    "The monthly rent is {rent} euros, payable on the first day of each month.",
+    "The tenant keeps the garden and the fence in good order.",
+    "The landlord insures the building against fire and storm.",
+    "Pets are allowed with the written consent of the landlord.",
+)
+DRAFT = """The mill house is let to Jonas Berg. The monthly rent is 950 euros.
+
+The tenant insures the building against fire. The ferry to the island leaves at noon.
+"""
+
+
+def agreement(day: str, rent: int) -> bytes:
+    """Return a version of a lease as a Word document."""
+    made = docx.Document()
+    made.add_heading("Lease of the mill house", 1)
+    for text in AGREEMENT:
+        made.add_paragraph(text.format(day=day, rent=rent))
+    out = io.BytesIO()
+    made.save(out)
+    return out.getvalue()
+
+
+def kinds() -> list[tuple[str, bytes]]:
+    """Return a sheet, a lease and minutes: numbers, lists, people and dates."""
+    return [
+        ("expenses.xlsx", workbook(EXPENSES)),
+        ("lease.docx", agreement("3 March 2024", 900)),
+        (
+            "committee.md",
+            b"# Committee of the rowing club\n\nThe committee met on 12 May 2025 and chose three officers.\n\n"
+            b"- Chair: Ada Moreau\n- Treasurer: Ben Okafor\n- Secretary: Clara Nowak\n\n"
+            b"The club has five boats, and the oldest was built in 1961. The boat house is painted every fourth year.\n",
+        ),
+    ]

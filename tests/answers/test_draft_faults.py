@@ -1,9 +1,11 @@
-"""What a draft counts otherwise than a page, and names that do not belong together there."""
+"""What a draft counts otherwise than a page, names that do not belong together there, and subjects."""
 
 from __future__ import annotations
 
+import pytest
+
 from docmind.answers.align import Claim, Leaf, Span
-from docmind.answers.draft_faults import counts_otherwise, names_apart
+from docmind.answers.draft_faults import counts_otherwise, names_apart, said_of_another
 from docmind.answers.drafts import DraftVerifier, sentences_of
 from docmind.answers.names import no_edits
 from docmind_testkit import FakeEmbedder
@@ -44,6 +46,34 @@ def test_what_is_counted_is_the_same(claim: str, said: str, is_otherwise: bool) 
 )
 def test_names_belong_together(claim: str, said: str, is_apart: bool) -> None:
     assert names_apart(Claim(claim), span(said), no_edits) is is_apart
+
+
+LEASE = "The tenant keeps the garden. The landlord insures the house against fire."
+
+
+@each_of(
+    "claim, said, share",
+    [
+        ("The tenant insures the house against fire.", LEASE, 1.0),
+        ("The tenant insures the house against water.", LEASE, 2 / 3),
+        ("The landlord insures the house against fire.", LEASE, 0.0),
+        ("The owner insures the house against fire.", LEASE, 0.0),  # perhaps another word for the landlord
+        (
+            "The tenant insures the house against fire.",
+            "The tenant has the key. He insures the house against fire.",
+            0.0,
+        ),
+        ("Acme insures the house against fire.", "Acme is an old company. We insure the house against fire.", 0.0),
+    ],
+)
+def test_a_subject_is_the_one_that_a_page_has(claim: str, said: str, share: float) -> None:
+    assert said_of_another(Claim(claim), widest(said)) == pytest.approx(share)
+
+
+def widest(text: str) -> Span:
+    """Return the span over two sentences, whose core is the second one."""
+    leaf = Leaf(page(text), "notes", ((0, len(text)),))
+    return Span(leaf, 1, 0, 1, 1.0, 1.0, 1.0)
 
 
 @each_of(

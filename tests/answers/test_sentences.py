@@ -57,3 +57,8 @@ def test_endless_sentences_are_cut() -> None:
 @pytest.mark.parametrize("text", ["", "  \n \n\t"])
 def test_nothing_gives_nothing(text: str) -> None:
     assert units(text) == []
+
+
+def test_a_line_that_ends_in_a_function_word_goes_on() -> None:
+    text = "This lease is made between Ann and Jonas for the mill house in\nOverton on 5 March 2025.\nRent 2024 900"
+    assert cut(text) == [text[: text.index("\nRent")], "Rent 2024 900"]

@@ -77,7 +77,7 @@ def test_add_as_json(shell: Shell) -> None:
     added, refused = told["files"]
     fields = {
         *("document", "status", "doc_id", "pages", "ocr_pages"),
-        *("error", "message", "hint", "exit_code", "duration_ms", "losses"),
+        *("error", "message", "hint", "exit_code", "duration_ms", "losses", "enclosed"),
     }
     assert set(added) == set(refused) == fields
     assert (added["document"], added["status"], added["pages"]) == ("herons.pdf", "added", 3)

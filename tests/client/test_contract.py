@@ -132,6 +132,7 @@ def answers(docmind: Any) -> None:
         docmind.documents.compare(herons(docmind), herons(docmind))
     assert docmind.documents.earlier_versions(herons(docmind)) == ()
     assert docmind.documents.replace(herons(docmind)) == ()
+    assert docmind.documents.enclosed(herons(docmind)) == ()
 
 
 def conversations(docmind: Any) -> None:

@@ -27,6 +27,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     "question, topic, version",
     [
         ("What changed between the versions of the lease?", "lease", 0),
+        ("What has changed in the lease?", "lease", 0),
+        ("O que mudou no contrato?", "contrato", 0),
+        ("¿Qué ha cambiado en el contrato?", "contrato", 0),
         ("What is new in version 2?", "", 2),
         ("What is new in the latest version of the lease?", "lease", 0),
         ("O que mudou entre as versões do contrato?", "contrato", 0),

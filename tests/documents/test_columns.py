@@ -38,7 +38,7 @@ from docmind.documents import (
 from docmind.errors import ConfigError, DamagedError
 from docmind.records.documents import ArtifactRef, DocumentInfo, Ingestion, readable_name
 from docmind.storage import Database
-from docmind.ui.documents.served import _SENT, _row
+from docmind.ui.documents.served import _NAMES, _row
 
 ID = "1" * 32
 INGESTION = Ingestion("pypdfium2", "rapidocr", (("docmind", "1.0"), ("pypdfium2", "5.1")), 2, 3.5, 4, 1, 9)
@@ -56,7 +56,7 @@ def marked(folder: Path, name: str = "vault.db") -> tuple[Database, Catalog]:
     database = Database(folder / name, bytes(32))
     catalog = Catalog(database)
     begun = DocumentInfo(ID, "a", "", "txt", "reading", 0, 0, 0, "", 1, 1)
-    catalog.begin_document(begun, ArtifactRef("1" * 64, ".pdf.enc"))
+    catalog.begin_document(begun, ArtifactRef("1" * 64, ".pdf.enc"), "2" * 32)
     catalog.finish_document(ID, language="")
     with database.transaction() as db:
         catalog.set(db, ID, MARKED)
@@ -171,6 +171,15 @@ def test_a_snapshot_carries_what_is_declared_and_brings_it_back(
     other.close()
 
 
+def test_a_document_that_came_by_itself_is_held_as_before_there_were_parents(
+    vault: tuple[Database, Catalog],
+) -> None:
+    database, catalog = vault
+    catalog.stand_alone(ID)
+    (held,), _collections = held_documents(database)
+    assert "parent_id" not in held.row
+
+
 def test_a_difference_names_each_column_that_a_person_sets() -> None:
     stored = {name for name, column in STORED.items() if column.is_edited}
     assert stored <= {name for names in CHANGES.values() for name in names}
@@ -207,7 +216,7 @@ def test_programs_get_each_field_and_set_what_a_person_sets(vault: tuple[Databas
 
 def test_the_table_in_the_browser_gets_each_column_that_is_drawn(vault: tuple[Database, Catalog]) -> None:
     info = vault[1].document(ID)
-    row = dict(zip((column.name for column in _SENT), _row(info), strict=True))
+    row = dict(zip(_NAMES, _row(info), strict=True))
     assert {column.name for column in (*DRAWN, *MENUS)} <= row.keys()
     assert (row["title"], row["author"], row["dated"], row["tags"]) == (
         "Marked title", "Ada Marked", "2001-02-03", ["marked tag"],

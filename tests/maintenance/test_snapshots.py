@@ -483,14 +483,18 @@ def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
     columns = (
         "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'"
-        " AND t.name IN ('documents', 'pages', 'nodes')"
+        " AND t.name IN ('documents', 'pages', 'nodes', 'uploads')"
     )
+    others = "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL"
     before = Database(folder / "before.db", bytes(32), migrations=MIGRATIONS[:-1])
-    had = before.all(columns)
+    had, had_others = before.all(columns), before.all(others)
     before.close()
     with opened(folder) as docmind:
         added = [place for place in docmind.vault.database.all(columns) if place not in had]
+        new = [one for one in docmind.vault.database.all(others) if one not in had_others]
         with docmind.vault.database.outside() as db:
+            for kind, name in (one for one in new if one[1].startswith(("enclosed", "documents_", "uploads_"))):
+                db.execute(f"DROP {kind} IF EXISTS {name}")
             for table, column in added:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             db.execute("DELETE FROM migrations WHERE number = ?", (len(MIGRATIONS),))

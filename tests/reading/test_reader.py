@@ -13,12 +13,13 @@ import pytest
 from PIL import Image
 
 import papers
+from archives import packed
 from conftest import require
 from docmind import errors
 from docmind.blocks import unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
-from docmind.reading.reader import Reader, Reading
+from docmind.reading.reader import Reader, Reading, enclosed_of
 from docmind.reading.sheets import is_sheet
 from docmind.records.documents import ParsedPage, Upload
 from docmind.runtime.worker import Frame, Worker
@@ -155,6 +156,79 @@ def test_tables_and_losses_of_a_process_that_died_are_kept(reader: Reader, monke
     assert {(loss.kind, loss.count, loss.place) for loss in reading.losses} == {
         ("annotation", 1, f"page {number}") for number in range(1, 31)
     }
+
+
+FILES = {f"{number}.txt": f"The heron of the lake number {number}." for number in range(1, 6)}
+
+
+@pytest.mark.slow
+def test_files_inside_come_after_the_pages(reader: Reader) -> None:
+    with reader.read(Upload("a.zip", packed(FILES))) as reading:
+        assert len(list(reading)) == reading.pages == 1
+        assert {one.name: one.data.decode() for one in reading.enclosed()} == FILES
+        assert reading.broke_off == ""
+    with reader.read(Upload("a.zip", packed(FILES)), skip={1}) as reading:  # its page is stored already
+        assert list(reading) == []
+        assert len(list(reading.enclosed())) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_process_that_dies_among_the_files_inside_leaves_those_before(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    receive, inside = Reading._receive, [0]
+
+    def killed(self: Reading) -> Frame:
+        frame = receive(self)
+        inside[0] += "enclosed" in frame[0]
+        if inside[0] > at:
+            raise errors.WorkerFailedError("killed")
+        return frame
+
+    monkeypatch.setattr(Reading, "_receive", killed)
+    with reader.read(Upload("a.zip", packed(FILES))) as reading:
+        assert len(list(reading)) == 1
+        assert len(list(reading.enclosed())) == at
+        assert reading.broke_off.endswith(": killed.")
+
+
+@pytest.mark.slow
+def test_a_process_that_sends_too_many_files_or_bytes_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.reader._MOST_ENCLOSED", 3)
+    with Reader(ReadingSettings()) as reader, reader.read(Upload("a.zip", packed(FILES))) as reading:
+        list(reading)
+        assert len(list(reading.enclosed())) == 3
+        assert "more than 3 files" in reading.broke_off
+    large = packed({"a.txt": "heron " * 300_000, "b.txt": "stork " * 300_000})
+    monkeypatch.setattr(Reader, "most_enclosed_bytes", 2_000_000)
+    with Reader(ReadingSettings()) as reader, reader.read(Upload("a.zip", large)) as reading:
+        list(reading)
+        assert [one.name for one in reading.enclosed()] == ["a.txt"]
+        assert "more than can be sound" in reading.broke_off
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("2025/lease.txt", "2025/lease.txt"),
+        ("../../etc/passwd", "etc/passwd"),
+        ("C:\\x\\y.txt", "C:/x/y.txt"),
+        ("a\u202eb\n.txt", "ab .txt"),
+        ("..", ""),
+        ("\udcff.txt", "?.txt"),
+    ],
+)
+def test_names_of_files_inside_lead_to_no_place(raw: str, name: str) -> None:
+    assert enclosed_of(({"enclosed": raw, "failed": ""}, [b"x"])).name == name
+
+
+def test_a_file_inside_without_a_name_is_a_failure_of_the_process() -> None:
+    whole: dict[str, Any] = {"enclosed": "a", "failed": ""}
+    bad: list[Frame] = [({**whole, "enclosed": 1}, [b""]), ({"enclosed": "a"}, [b""]), (whole, [])]
+    for frame in bad:
+        with pytest.raises(errors.WorkerFailedError):
+            enclosed_of(frame)
 
 
 @pytest.mark.slow

@@ -1,4 +1,5 @@
 from .asking import Example, question_of
+from .compound import parts_of
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
@@ -61,6 +62,7 @@ __all__ = [
     "not_found",
     "opening_of",
     "page_source",
+    "parts_of",
     "question_of",
     "quote_source",
     "quoted",

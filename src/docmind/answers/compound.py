@@ -16,7 +16,7 @@ _BEGINS = re.compile(rf"[\s¿¡\"'“]*(?:(?:for|from|to|until|by|in|on|at|de|da
 _SECOND = re.compile(
     rf"[\s,;]+(?:and|e|y|und|et|as well as)\s+[¿\s]*(?=(?:(?:for|until|by|from|to|de|em|en|a)\s+)?{_ASKS})"
 )
-_PRONOUN = re.compile(
+PRONOUN = re.compile(
     r"\b(?:its?|they|them|their|he|she|him|his|er|sie|es|ihn|ihm|ele|ela|eles|elas|el|ella|ellos|ellas|"
     r"lo|il|elle|ils|elles)\b"
 )
@@ -38,7 +38,7 @@ def parts_of(question: str) -> tuple[str, str] | None:
     topic = " ".join(content_words(first))
     if not topic or not second:
         return None
-    pronoun = _PRONOUN.search(said, joints[0].end())
+    pronoun = PRONOUN.search(said, joints[0].end())
     if pronoun is not None:
         at = pronoun.start() - joints[0].end()
         own = question[joints[0].end() :]

@@ -1,4 +1,4 @@
-"""Faults of sentences that a person wrote, beside those of a model's: what is counted, all of what, and whose name."""
+"""Faults of sentences that a person wrote, beside those of a model's: counts, joined names, subjects."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from docmind.answers.align import Claim, Span
+from docmind.answers.compound import PRONOUN
 from docmind.answers.names import Edits, Name, meets, named
 from docmind.answers.numbers import Figure, agree
 from docmind.answers.passages import has_verb
@@ -17,6 +18,13 @@ _NOUN = re.compile(r"\s+([^\W\d_]{3,})")
 _ALL = re.compile(rf"\b(?:all|every|todos|todas|alle[nr]?|s[äa]mtliche[nr]?|tous|toutes)\s+{_THE}$", re.IGNORECASE)
 _OF = re.compile(rf"\s+(?:out\s+)?(?:of|de|d[oa]s|von|sur|sobre)\s+{_THE}", re.IGNORECASE)
 _JOINED = re.compile(rf"\s*\(?(?:of|from|at|with|de|d[aeo]|del|von|vom|du)\s+{_THE}", re.IGNORECASE)
+FORM = 4  # letters that the forms of a word share
+_REST = 0.6  # of a claim's words but its subject, from which a sentence says the same of another one
+_FURTHER = 2  # words that a claim must have beside its subject
+_SUBJECT = re.compile(rf"[^\w]*{_THE}([^\W\d_]+)", re.IGNORECASE)
+_WE = re.compile(
+    r"\b(?:i|we|you|our|my|wir|ich|unsere?|nous|notre|je|nós|nosso|nossa|eu|nosotros|nuestr[oa]|yo)\b", re.IGNORECASE
+)
 _BEHIND = 2  # words of names right behind a name
 _BEFORE = 24  # characters before a number in which `all` is looked for
 _ENDED = re.compile(r"[.!?…;:][\"”’»)\]*_]{0,6}$")
@@ -99,3 +107,31 @@ def _is_with_another(first: Name, second: Sequence[Name], there: Sequence[Name],
     behind = [there[one + 1 : one + 1 + _BEHIND] for one in at if there[one + 1 :]]
     own = {name.key for name in second}
     return bool(behind) and not any(meets(name.key, own, edits=edits) for names in behind for name in names)
+
+
+def said_of_another(claim: Claim, span: Span) -> float:
+    """Return the share of a claim's words that a page says of another subject, while the claim's own stands elsewhere.
+
+    "The tenant insures the house" is not told by "The tenant keeps the garden. The landlord insures the house." A
+    subject that the page does not have may be another word for the same one. It is 0 below 60% of the words.
+    """
+    leaf, unit = span.leaf, span.leaf.units[span.core]
+    own, other, core = _subject(claim.core, claim.words), _subject(unit.text, unit.content), unit.content
+    if not own or not other or _is_in(own, core) or _is_in(other, claim.words):
+        return 0.0
+    said = sum(_is_in(word, core) for word in claim.words[1:])
+    share = said / max(_FURTHER, len(claim.words) - 1)
+    return share if share >= _REST and any(_is_in(own, one.content) for one in leaf.units) else 0.0
+
+
+def _subject(text: str, content: Sequence[str]) -> str:
+    """Return the first word of content; empty for a pronoun, and behind other words than an article."""
+    first = _SUBJECT.match(text)
+    if first is None or not content or words(first[1])[:1] != content[:1]:
+        return ""
+    return "" if _WE.fullmatch(first[1]) or PRONOUN.fullmatch(first[1]) else content[0]
+
+
+def _is_in(word: str, others: Sequence[str]) -> bool:
+    """Return whether a word or another form of it is among others."""
+    return word in others or any(word[:FORM] == one[:FORM] for one in others if len(word) >= FORM <= len(one))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docmind.answers.align import Claim, Leaf, Span
-from docmind.answers.draft_faults import counts_otherwise, names_apart
+from docmind.answers.draft_faults import FORM, counts_otherwise, names_apart, said_of_another
 from docmind.answers.sentences import is_row
 from docmind.answers.support import Evidence, Fault, edits_of, is_certain, likelihood_of
 from docmind.answers.verify import Passage, clean, denies, pages_of, pieces
@@ -24,7 +24,6 @@ _SAME = 0.8  # cosine from which a sentence of a page states the same in other w
 _SAME_NUMBER = 0.7  # the same where a number of two digits or more stands in its place
 _ALIKE = 0.7  # cosine from which several sentences of a page together support one of a draft
 _LABEL = 2  # words of a row's label that name it
-_FORM = 4  # letters that the forms of a word share
 _TELLING = re.compile(r"\d\D?\d")  # a number of two digits or more; "five" stands on many pages
 _ENDS = re.compile(r"[.!?…:;,][\s\"'”’»)\]*_]*$")
 _LEADS = re.compile(r"[\s>*+•·▪●‣-]")
@@ -132,10 +131,12 @@ class _DraftEvidence(Evidence):
         return Claim(text)
 
     def fault(self, claim: Claim, span: Span) -> Fault | None:
-        """Return the part of a claim that a span does not support, told also by what is counted and by joined names."""
+        """Return the part of a claim that a span does not support, told also by counts, subjects and joined names."""
         found = super().fault(claim, span)
         if found is None and counts_otherwise(claim, span):
             return Fault("number", True)
+        if found is None and (share := said_of_another(claim, span)):
+            return Fault("name", share == 1)
         return found or (Fault("name", False) if names_apart(claim, span, edits_of(claim, span.leaf)) else None)
 
     def spans(self, claim: Claim) -> list[Span]:
@@ -190,11 +191,11 @@ def _is_row_of(claim: Claim, span: Span) -> bool:
     unit = span.leaf.units[span.core]
     if span.first != span.last or not is_row(unit.text):
         return False
-    starts = {word[:_FORM] for word in claim.words}
+    starts = {word[:FORM] for word in claim.words}
     label = [word for word in unit.content if not any(map(str.isdigit, word))]
     told = [one for one in claim.figures if one.is_required and not one.is_year]
     is_telling = any(_TELLING.search(claim.text[one.start : one.end]) is not None for one in told)
-    return is_telling and len(label) >= _LABEL and all(word[:_FORM] in starts for word in label)
+    return is_telling and len(label) >= _LABEL and all(word[:FORM] in starts for word in label)
 
 
 def _adds_nothing(claim: Claim, span: Span) -> bool:
@@ -202,5 +203,5 @@ def _adds_nothing(claim: Claim, span: Span) -> bool:
     units = span.leaf.units
     core = set(units[span.core].content)
     others = {word for unit in units[span.first : span.last + 1] for word in unit.content} - core
-    begins = {word[:_FORM] for word in core}
-    return all(word[:_FORM] in begins for word in claim.words if word in others)
+    begins = {word[:FORM] for word in core}
+    return all(word[:FORM] in begins for word in claim.words if word in others)

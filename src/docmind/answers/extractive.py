@@ -22,13 +22,17 @@ from docmind.answers.extremes import most_extreme
 from docmind.answers.kinds import (
     Asked,
     asked_of,
+    asking_words,
+    content_words,
     holds,
     is_clause,
     is_echo,
     is_labelled,
     is_of_another_year,
+    is_of_values,
     is_statement,
     language_of_question,
+    without_mail_words,
 )
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.spelling import spelled
@@ -55,6 +59,7 @@ from docmind.wording import _, language_name, ngettext
 
 PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
 CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
+CANDIDATES_OF_PART = 14  # of each part of a question in two parts, so that both cost little more than one question
 READ = 4_096  # vectors of passages that are kept in memory: 12 MB of both text models, the passages of 300 pages
 SHORTEST = 8  # characters
 IN_WINDOW = 0.3  # preference for passages of the page's best window when candidates are chosen
@@ -72,6 +77,8 @@ CLAUSES = 4  # passages of such clauses that count
 LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
 LABELLED = 0.3  # preference for a value whose label has no word that the question lacks: "Hot water 760"
 ANOTHER_YEAR = 0.3  # penalty for a quote about other years than the question
+QUOTED = 0.5  # penalty for what a mail quotes from an earlier one, which its own words may correct
+FIELD = 1.0  # preference for the line of the header of a mail that states what is asked for
 STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added to a deviation of cosines
 LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
 HEADED = 0.7  # weight of words that only the heading above a quote has
@@ -86,6 +93,9 @@ PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for th
 WEAK = 0.3  # weight of words that say little about what is asked for
 
 _SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
+_LOOKED_BELOW = 4  # rows with the first one
+_OF_ONE = frozenset({"number", "amount", "count", "sum", "mean", "date", "duration"})
+"""Kinds of questions that one row answers where no other fits as well."""
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
@@ -123,8 +133,8 @@ _LIGHT = _set(
 )
 
 _KIND_OF_FILE = _set(
-    """document file pdf paper report article book text txt docx csv xlsx md documento ficheiro arquivo relatorio artigo
-    livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
+    """document file pdf paper report article book text txt docx csv xlsx xls md documento ficheiro arquivo relatorio
+    artigo livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
 )
 
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
@@ -303,24 +313,30 @@ class Extractive:
         a question are answered by themselves, where the pages answer both.
         """
         parts = parts_of(question) if self._settings.quotes > 1 else None
-        each = [self._newest(part, found, besides) for part in parts or ()]
-        if not each or not all(one.sources for one in each):
+        each = list[Extract]()
+        for part in parts or ():
+            each.append(self._newest(part, found, besides, CANDIDATES_OF_PART))
+            if not each[-1].sources:
+                break
+        if not each or not each[-1].sources:
             return self._newest(question, found, besides)
         return _joined(each, self._settings.quotes)
 
-    def _newest(self, question: str, found: SearchResult, besides: Collection[str]) -> Extract:
+    def _newest(
+        self, question: str, found: SearchResult, besides: Collection[str], candidates: int = CANDIDATES
+    ) -> Extract:
         older = superseded(self._catalog.versions({hit.doc_id for hit in found.ranked_by_words[:PAGES]}))
         if not older:
-            return self._extract(question, found, besides)
-        newest = self._extract(question, without(found, older), besides)
-        every = self._extract(question, found, besides)
+            return self._extract(question, found, besides, candidates)
+        newest = self._extract(question, without(found, older), besides, candidates)
+        every = self._extract(question, found, besides, candidates)
         more = _OUTCOMES.index(every.outcome) - _OUTCOMES.index(newest.outcome)
         if more > 0 or (more == 0 and every.outcome == "maybe" and every.confidence > newest.confidence + ONLY_OLDER):
             return every
         return self._with_earlier(newest, [hit for hit in found.ranked_by_words[:PAGES] if hit.doc_id in older])
 
-    def _extract(self, question: str, found: SearchResult, besides: Collection[str]) -> Extract:
-        ranked = self.rank(question, found, besides)
+    def _extract(self, question: str, found: SearchResult, besides: Collection[str], candidates: int) -> Extract:
+        ranked = self.rank(question, found, besides, candidates=candidates)
         confidence = ranked.confidence() if ranked is not None else 0.0
         if ranked is None or confidence < self._settings.threshold:
             across = self._across(question, found, confidence)
@@ -368,8 +384,14 @@ class Extractive:
         question = spelled(question, spoken, self._embedder)
         asked, target = asked_part(question), asked_of(_asking(question))
         terms = asked_words(asked)
+        if target.field and any(one.field == target.field for page in pages for _heading, one in page.passages):
+            terms = without_mail_words(terms)
         units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
-        units = [unit for unit in units if not is_echo(target, unit.own(pages[unit.page]))]
+        units = [
+            unit for unit in units
+            if not is_echo(target, unit.own(pages[unit.page]))
+            and (unit.passage.field != "Subject" or target.field == "Subject")  # it stands above the mail as well
+        ]  # fmt: skip
         clauses: list[_Unit] = []
         if target.clause:
             clauses = _of_clause(target.clause, pages, units) or self._looked_up(target.clause, pages, units, terms)
@@ -394,6 +416,7 @@ class Extractive:
         cosines = vectors[1:] @ vectors[0]
         fitting = [_fits(target, unit, pages[unit.page]) for unit in chosen]
         best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
+        best, shares = _own_first(target, chosen, best, shares, fitting)
         proof = best[0]  # of statements of one form any shows that there are such
         if extreme is not None:
             at = next(at for at, one in enumerate(chosen) if one is extreme)
@@ -419,7 +442,9 @@ class Extractive:
                 np.float64,
             ),
             cosines="none" if nearest is None else self._cosines,
-            is_fitting=(lead in clauses or names_are_met(asked, context)) and fitting[proof] <= 0,
+            is_fitting=(lead in clauses or names_are_met(asked, context))
+            and fitting[proof] <= 0
+            and not (extreme is None and _is_one_of_many(question, target, lead, units)),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )
@@ -435,7 +460,7 @@ class Extractive:
             (page, heading, one)
             for page in pages
             for heading, one in page.passages
-            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and not one.is_aside
+            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and one.is_own
         ]
         said = [(heading or page.title, one.text(page.text)) for page, heading, one in passages]
         # German writes every noun with a capital.
@@ -616,11 +641,25 @@ def is_named(topic: str, name: str) -> bool:
     return bool(asked) and all(_is_met(word, held, starts) for word in asked)
 
 
+_HEADER = frozenset(("From", "To", "Cc", "Bcc", "Date", "Subject", "Attachments"))
+_FIELD_OF = {"date": "When", "place": "Where"}  # lines of an invitation
+
+
 def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     """Return the penalty of a passage that cannot be the answer for what it is, 0 for one that can.
 
-    It is negative for the clause of the number that is asked for, and for a value with the label that is asked for.
+    It is negative for the clause of the number that is asked for, for a value with the label that is asked for, and for
+    the line of the header of a mail that is asked for. What a mail quotes comes after its own words.
     """
+    field = unit.passage.field
+    if field and field in (target.field, _FIELD_OF.get(target.kind)):
+        return -FIELD
+    if field and field in _HEADER:
+        return NO_ANSWER
+    return _fits_text(target, unit, page) + QUOTED * unit.passage.is_quoted
+
+
+def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
     if target.clause:
         is_named = is_clause(target.clause, unit.own(page)) or is_clause(target.clause, unit.heading)
         return -CLAUSE if is_named else MISFIT
@@ -628,11 +667,51 @@ def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
     if is_of_another_year(target, unit.text, around):
         return ANOTHER_YEAR
     is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
+    is_title = is_title or _names_columns(unit, page)
     if is_title or unit.passage.is_aside or not is_statement(own):
         return NO_ANSWER
-    if not holds(target, unit.text, heading=unit.heading):
+    told = own if unit.passage.is_row and target.kind in ("person", "organisation", "place") else unit.text
+    if not holds(target, told, heading=unit.heading):  # the names of columns are no people
         return MISFIT
     return -LABELLED if is_labelled(target, own) else 0.0
+
+
+def _is_counted(question: str, unit: _Unit) -> bool:
+    """Return whether a row, its header or its heading names what is counted: `chairs`, in the question's own words."""
+    counted = content_words(question)[:1]
+    return not counted or bool(_meets(f"{unit.heading} {unit.text}", asked_words(counted[0])).any())
+
+
+def _names_columns(unit: _Unit, page: _Page) -> bool:
+    """Return whether a row that nothing marks as a header is one: it alone has no digits, and rows follow."""
+    own = unit.passage
+    if not own.is_row or own.lead is not None or any(map(str.isdigit, unit.own(page))):
+        return False
+    rows = [one for _heading, one in page.passages if one.is_row and one.lead is None and one.start >= own.start]
+    below = [page.text[one.start : one.end] for one in rows[1:_LOOKED_BELOW]]
+    before = any(one.is_row and 0 < own.start - one.end < 3 for _heading, one in page.passages)
+    return len(below) > 1 and not before and all(any(map(str.isdigit, text)) for text in below)
+
+
+def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_Unit]) -> bool:
+    """Return whether a row of a table is told of which the question needs others too, or where others fit as well.
+
+    A sum, a mean or an extreme is of several rows, but where the row has the word for it: `Total costs`.
+    """
+    if not lead.passage.is_row:
+        return False
+    if target.kind == "comparison" or (target.kind == "count" and not _is_counted(question, lead)):
+        return True
+    if target.kind in ("sum", "mean", "extreme") and asking_words(question).isdisjoint(words(lead.text)):
+        return True
+    return target.kind in _OF_ONE and any(
+        one.page == lead.page
+        and one.passage.is_row
+        and one.passage.start != lead.passage.start
+        and one.passage.lead == lead.passage.lead
+        and (one.meets >= lead.meets).all()
+        for one in units
+    )
 
 
 def _heads(unit: _Unit, page: _Page) -> bool:
@@ -657,7 +736,7 @@ def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
     for heading, one in page.passages:
         own = _meets(page.text[one.start : one.end], terms)
         adds = one.lead is None or (own > _meets(page.text[slice(*one.lead)], terms)).any()
-        if not adds and not one.is_row:
+        if not adds and not (one.is_row or one.is_quoted or one.field):
             one = replace(one, lead=None)  # what stands above already says all that this adds
         if one.end - one.start >= SHORTEST:
             text = one.text(page.text)
@@ -749,6 +828,27 @@ def _rank(
     documents = [pages[chosen[at].page].hit.doc_id for at in taken]
     taken.sort(key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
     return taken, tuple(shares[at] for at in taken)
+
+
+def _own_first(
+    target: Asked, chosen: Sequence[_Unit], best: list[int], shares: tuple[float, ...], fitting: Sequence[float]
+) -> tuple[list[int], tuple[float, ...]]:
+    """Return the best passages so that what a mail quotes is never before a value in its own words.
+
+    `No, on the 24th.` has few words of the question, and corrects what is quoted below it.
+    """
+    first = chosen[best[0]]
+    if not first.passage.is_quoted or not is_of_values(target):
+        return best, shares
+    own = [
+        at for at, unit in enumerate(chosen)
+        if unit.page == first.page and not unit.passage.is_quoted and not unit.passage.field and fitting[at] <= 0
+    ]  # fmt: skip
+    if not own:
+        return best, shares
+    at = max(own, key=lambda one: chosen[one].coverage)
+    rest = [(one, share) for one, share in zip(best, shares, strict=True) if one != at]
+    return [at, *(one for one, _share in rest)], (1.0, *(share for _one, share in rest))
 
 
 def _standing_out(cosines: np.ndarray, at: int) -> float:

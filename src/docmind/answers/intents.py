@@ -197,6 +197,7 @@ _VERSION = (
     rf"(?:the |a |la |die |der )?(?:(?:{_NEW}) (?:vers(?:ion|ão|ión)|fassung)"
     r"|(?:vers(?:ion|ão|ión)|fassung) (?P<version>\d{1,3}))"
 )
+_NAMED = r"(?P<topic>[^\W\d][^?!]{1,160}?)"  # a document that has versions; else the question is one of passages
 _OF_PT, _OF_ES = rf"(?: d[aeo]s? {_TOPIC})?", rf"(?: del? (?:la |los |las )?{_TOPIC})?"
 _OF_DE, _OF_FR = rf"(?: (?:des|der|von|vom) {_TOPIC})?", rf"(?: (?:du|des|de la|de l['’]|de) ?{_TOPIC})?"
 _BETWEEN = rf"(?:the |all )?(?:two |both )?versions(?: of {_TOPIC})?"
@@ -205,24 +206,29 @@ _CHANGES: dict[Language, tuple[str, ...]] = {
         rf"what(?:['’]s| is| has| are the)? (?:changed|changes|new|different|differences?) (?:between|in|of|among)"
         rf" {_BETWEEN}",
         rf"what(?:['’]s| is| has)? (?:changed|new|different) (?:in|with|since) {_VERSION}(?: of {_TOPIC})?",
+        rf"what(?:['’]s| has)? changed in (?:the |my |our )?{_NAMED}",
         rf"how do(?:es)? {_BETWEEN} differ",
         rf"(?:compare|show (?:me )?the (?:changes|differences) (?:between|of)) {_BETWEEN}",
         # German and French, which are answered in English
         rf"was hat sich zwischen den (?:beiden )?(?:versionen|fassungen){_OF_DE} geändert",
         rf"was (?:hat sich |ist )in {_VERSION}{_OF_DE} (?:geändert|anders|neu)",
         rf"was ist (?:neu|anders) in {_VERSION}{_OF_DE}",
+        rf"was hat sich (?:im|in de[mr]|in) {_NAMED} geändert",
         rf"qu['’]est-ce qui (?:a changé|change) entre les (?:deux )?versions{_OF_FR}",
         rf"qu['’]est-ce qui (?:a changé|est nouveau|change) dans {_VERSION}{_OF_FR}",
         rf"quoi de neuf dans {_VERSION}{_OF_FR}",
+        rf"qu['’]est-ce qui a changé dans (?:les? |la |l['’])?{_NAMED}",
     ),
     "pt": (
         rf"(?:o )?que (?:é que )?(?:mudou|foi alterado) entre as (?:duas )?versões{_OF_PT}",
         rf"(?:o )?que (?:é que )?(?:mudou|foi alterado|há de novo|tem de novo) n?a? ?{_VERSION}{_OF_PT}",
+        rf"(?:o )?que (?:é que )?(?:mudou|foi alterado) (?:n[ao]s?|em) {_NAMED}",
         rf"(?:compar[ae]r?|mostr[ae]r?) as (?:diferenças entre as )?(?:duas )?versões{_OF_PT}",
     ),
     "es": (
         rf"qué (?:ha )?(?:cambió|cambiado|cambia) entre las (?:dos )?versiones{_OF_ES}",
         rf"qué (?:ha )?(?:cambió|cambiado|hay de nuevo|cambia) en {_VERSION}{_OF_ES}",
+        rf"qué (?:ha )?(?:cambió|cambiado) en (?:el |la |los |las )?{_NAMED}",
         rf"(?:compar[ae]r?|muestra) las (?:diferencias entre las )?(?:dos )?versiones{_OF_ES}",
     ),
 }

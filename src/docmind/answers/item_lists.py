@@ -370,7 +370,7 @@ def _lines(text: str, structure: Sequence[PageBlock]) -> Iterator[_Line]:
         yield from _bare(text, at, block.start)
         at = block.end
         said = text[block.start : block.end].strip()
-        if not said or block.kind in ("header_row", "code"):  # lines of code are no items
+        if not said or block.kind in ("header_row", "field", "quoted", "footer", "code"):  # lines of code are no items
             continue
         if block.kind == "row":
             if block.table is not None:

@@ -53,6 +53,7 @@ _QUESTION = re.compile(r"\?[\"”’»)\]*_]{0,6}\s*$")
 
 class _Rules(NamedTuple):
     forms: tuple[tuple[AnswerKind, re.Pattern[str]], ...]
+    fields: tuple[tuple[str, re.Pattern[str]], ...]
     past: re.Pattern[str]
     words: dict[str, frozenset[str]]
     languages: dict[str, frozenset[str]]
@@ -61,7 +62,7 @@ class _Rules(NamedTuple):
 class Asked(NamedTuple):
     """A question with its kind: its folded words, the readings of its values, and the years and clause that it names.
 
-    `is_past` tells that it asks when something happened.
+    `is_past` tells that it asks when something happened, `field` which line of the header of a mail states it: `From`.
     """
 
     kind: AnswerKind
@@ -70,6 +71,7 @@ class Asked(NamedTuple):
     years: frozenset[int]
     clause: str
     is_past: bool
+    field: str = ""
 
 
 @cache
@@ -78,10 +80,11 @@ def _rules() -> _Rules:
     known = get_args(AnswerKind)
     assert all(row["name"] in known for row in table["kind"])
     forms = tuple((row["name"], _any_of(row["asked"])) for row in table["kind"])
+    fields = tuple((row["name"], _any_of(row["asked"])) for row in table["field"])
     words_of, languages = (
         {name: frozenset(listed.split()) for name, listed in table[part].items()} for part in ("words", "languages")
     )
-    return _Rules(forms, _any_of(table["past"]["asked"]), words_of, languages)
+    return _Rules(forms, fields, _any_of(table["past"]["asked"]), words_of, languages)
 
 
 def _any_of(forms: list[str]) -> re.Pattern[str]:
@@ -95,6 +98,15 @@ def kind_of(question: str) -> AnswerKind:
         if form.search(said):
             return kind
     return "other"
+
+
+def asking_words(question: str) -> frozenset[str]:
+    """Return the folded words by which the kind of a question is known: `largest`, `total`."""
+    said = _folded(question)
+    for kind, form in _rules().forms:
+        if (found := form.search(said)) is not None:
+            return frozenset(words(found.group().split()[-1] if kind == "extreme" else found.group()))
+    return frozenset()
 
 
 def language_of_question(question: str) -> str:
@@ -141,7 +153,18 @@ def asked_of(question: str) -> Asked:
         frozenset(years_of(text)),
         number.group().rstrip(".") if number is not None else "",
         bool(_rules().past.search(_folded(text))),
+        next((name for name, form in _rules().fields if form.search(_folded(text))), ""),
     )
+
+
+def is_of_values(asked: Asked) -> bool:
+    """Return whether a question asks for a number or a time."""
+    return asked.kind in (*_NUMBERED, "duration", "date")
+
+
+def without_mail_words(terms: list[str]) -> list[str]:
+    """Return the words of a question about a mail that say what the mail is about; all where there are no others."""
+    return [word for word in terms if word not in _rules().words["mail"]] or terms
 
 
 def holds(asked: Asked, text: str, *, heading: str = "") -> bool:

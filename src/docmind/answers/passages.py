@@ -16,7 +16,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Literal
 
-from docmind.answers.sentences import BULLET, SHORT_LINE, is_row, sentences
+from docmind.answers.sentences import BULLET, SHORT_LINE, dangles, is_row, sentences
 from docmind.blocks import PageBlock, PageKind
 from docmind.embedding import STOP_WORDS
 
@@ -135,6 +135,8 @@ _KNOWN: dict[PageKind, Kind] = {
     "footnote": "prose",
     "comment": "prose",
     "note": "prose",
+    "field": "keyed",
+    "quoted": "prose",
 }
 """How blocks are quoted whose kind the file says; a paragraph may be a title or a fragment for all that."""
 _ASIDE = frozenset({"header", "footer", "caption"})  # a note may state what is asked
@@ -145,7 +147,8 @@ class Passage:
     """What can be quoted: its own span, and the span that it needs to be understood, if that is elsewhere.
 
     `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header,
-    `is_aside` that the file calls it a caption, header or footer.
+    `is_aside` that the file calls it a caption, header or footer, `is_quoted` that a mail has it from an earlier one.
+    `field` is the name of a line of the header of a mail, or of an invitation.
     """
 
     start: int
@@ -154,6 +157,13 @@ class Passage:
     is_whole: bool = True
     is_row: bool = False
     is_aside: bool = False
+    is_quoted: bool = False
+    field: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the document's own statement: not beside its text, and not quoted from an earlier mail."""
+        return not (self.is_aside or self.is_quoted or self.field)
 
     def text(self, page: str) -> str:
         """Return the quote; an ellipsis on a line of its own stands for what is left out."""
@@ -182,6 +192,16 @@ class _Unit:
     def is_names(self) -> bool:
         """Whether it names the columns of a table."""
         return self.known is not None and self.known.kind == "header_row"
+
+    @property
+    def is_field(self) -> bool:
+        """Whether it is a line of the header of a mail, or of an invitation."""
+        return self.known is not None and self.known.kind == "field"
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether a mail has it from an earlier one."""
+        return self.known is not None and self.known.kind == "quoted"
 
 
 def passages(text: str, running: Collection[str] = (), structure: Sequence[PageBlock] = ()) -> list[Passage]:
@@ -214,11 +234,12 @@ def headed_passages(
             # Articles and sections are no items of their heading.
             below = units[at + 1] if at + 1 < len(units) else unit
             is_list = below.kind in ("item", "keyed") and _marker(text[below.start : below.end]) != "section"
+            is_list = is_list and not below.is_field
             last = _announced(text, units, at) if is_list else None
             if last is not None:
                 found.append((heading, Passage(unit.start, last.end, is_whole=not last.is_cut)))
             continue
-        if _ASKS.search(said) or _ANNOUNCES.search(said):
+        if not unit.is_quoted and (_ASKS.search(said) or _ANNOUNCES.search(said)):
             last = _announced(text, units, at) if not _OPEN_QUESTION.match(said) else None
             if last is not None and _ANNOUNCES.search(text[last.start : last.end]):  # an answer that announces a list
                 last = _announced(text, units, units.index(last, at))
@@ -235,7 +256,11 @@ def headed_passages(
             and said.count("(") <= said.count(")")
         )
         is_aside = unit.known is not None and unit.known.kind in _ASIDE
-        found.append((heading, Passage(unit.start, unit.end, unit.lead, whole, unit.kind == "row", is_aside)))
+        is_row = unit.kind == "row"
+        field = said.partition(":")[0] if unit.is_field else ""
+        found.append(
+            (heading, Passage(unit.start, unit.end, unit.lead, whole, is_row, is_aside, unit.is_quoted, field))
+        )
     return found
 
 
@@ -533,6 +558,8 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return False
     if is_open and not is_apart and second[0] in _GOES_ON:
         return True
+    if is_open and not is_apart and block[0] == "prose" and _TERMINATED.search(second) and dangles(first):
+        return True  # "…for the house in" and "Overton on 5 March 2025.", which looks like a row
     if is_open and _is_note(first, second):
         return False
     if first.endswith(";") and second[0].islower() and (block[0], kind) == ("prose", "prose") and not is_apart:
@@ -587,13 +614,33 @@ def _are_alike(first: str, second: str) -> bool:
 
 
 def _set_leads(text: str, units: Sequence[_Unit]) -> None:
-    """Give each row the header of its table, and each item the sentence or heading that announces its list."""
+    """Give each row the header of its table, and each item the sentence or heading that announces its list.
+
+    What a mail quotes has the line that says whose words it is.
+    """
     header: Span | None = None
+    title: Span | None = None  # the subject of a mail
+    opening: Span | None = None  # the line that says whose words follow
+    whose: dict[int, Span | None] = {}  # the same for each depth of quoting
     announced: Span | None = None
     marker = ""
     for at, unit in enumerate(units):
         before = units[at - 1] if at else None
         said = text[unit.start : unit.end]
+        if unit.known is not None and unit.known.kind == "quoted":
+            announced = None
+            if unit.known.level == 0:
+                opening = (unit.known.start, unit.known.end)
+                continue
+            if opening is not None:
+                whose[unit.known.level], opening = opening, None
+            unit.lead = whose.get(unit.known.level)
+            continue
+        opening, whose = None, {}
+        if unit.is_field:
+            unit.lead = title
+            continue
+        title = (unit.start, unit.end) if unit.kind == "heading" else title
         if unit.kind == "row" and unit.known is not None:
             names = _names_of(units, at) if not unit.is_names else []
             unit.lead = (names[0].start, names[-1].end) if names else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from docmind.embedding import sentence_ends
+from docmind.embedding import STOP_WORDS, sentence_ends
 
 LONGEST = 420  # characters; longer sentences are cut at a semicolon, a comma or a space
 SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to the next sentence
@@ -54,6 +54,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _runs_on(text: str, line: tuple[int, int], following: tuple[int, int], full: int) -> bool:
     first, second = text[slice(*line)].rstrip(), text[slice(*following)].lstrip()
+    if dangles(first) and not is_row(first) and not BULLET.match(second):
+        return True  # also where the next line has a date and looks like a row
     if is_row(first) or is_row(second) or BULLET.match(second) or first.endswith((":", ";")):
         return False
     if second[:1].islower():
@@ -66,6 +68,11 @@ def _fragments(text: str, block: tuple[int, int], line: tuple[int, int], followi
     if max(len(first), len(second)) > SHORT_LINE or following[1] - block[0] > BLOCK:
         return False
     return not (is_row(first) or is_row(second))
+
+
+def dangles(line: str) -> bool:
+    """Return whether a line ends in a word that needs another one, such as "in" or "the"."""
+    return line.rpartition(" ")[2].lower() in STOP_WORDS
 
 
 def is_row(line: str) -> bool:

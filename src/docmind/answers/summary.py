@@ -130,7 +130,8 @@ class Summarizer:
                 if window is not None and text.casefold() not in seen:
                     seen.add(text.casefold())
                     found.append(_Candidate(page, passage, heading, window, window * PARTS // len(nodes), text))
-        return [one for one in found if _stands_alone(one)] or found
+        own = [one for one in found if not (one.passage.is_quoted or one.passage.field)] or found
+        return [one for one in own if _stands_alone(one)] or own
 
     def _embedded(
         self, candidates: Sequence[_Candidate], vectors: np.ndarray, central: np.ndarray

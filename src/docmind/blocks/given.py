@@ -19,6 +19,8 @@ TextKind = Literal[
     "footnote",
     "comment",
     "note",
+    "field",
+    "quoted",
     "header",
     "footer",
 ]
@@ -38,11 +40,12 @@ class Block:
 
     `text` is as a reader of the document sees it: accents composed, soft hyphens and invisible characters removed.
     `level` counts from 1 for a heading, and from 0 for an item within items; a line of a plain text has 1 behind a
-    blank line. `marker` is what stands before it as shown: the number of a heading ("2.1"), of a list item ("4.",
-    "a)", "•", "☒") or of a footnote. `language` is that of code, and `symbols` its parts. `latex` is an equation's,
-    whose `text` has the plain words. `anchor` is the text that a footnote or comment belongs to, and `author` who wrote
-    a comment. `is_verbatim`
-    keeps lines and spaces; code always does.
+    blank line. What a mail quotes from earlier ones is `quoted`, its level how deep; the line that says whose words
+    follow has 0. A line of the header of a mail is a `field`, its name the marker. `marker` is what stands before it
+    as shown: the number of a heading ("2.1"), of a list item ("4.", "a)", "•", "☒") or of a footnote, or what tells
+    notes apart ("Notes:"). `language` is that of code, and `symbols` its parts. `latex` is an equation's, whose
+    `text` has the plain words. `anchor` is the text that a footnote or comment belongs to, and `author` who wrote a
+    comment. `is_verbatim` keeps lines and spaces; code always does.
     """
 
     kind: BlockKind

@@ -41,7 +41,7 @@ from docmind.errors import (
     WebPageError,
 )
 from docmind.ingest import Named, named_files, read_named, size_of_named
-from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload
+from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload, beneath_parents
 from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
@@ -410,10 +410,11 @@ def list_(given: dict[str, Any], as_json: bool) -> None:
         click.echo(_("Your library is empty. Add documents: docmind add FILE…"))
     elif not documents:
         click.echo(_("No documents match."))
-    for info in documents:
+    for info, depth in beneath_parents(documents):
         language = info.language or "–"
         state = f"{_(info.status):8}"
-        name = f"{inert(info.document)}  {inert(info.address)}".rstrip()
+        place = f"  ({inert(info.parent.place)})" if info.parent is not None and not depth else ""
+        name = f"{'  ' * depth}{inert(info.document)}  {inert(info.address)}".rstrip() + place
         click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {language:2}  {state}  {name}")
     print_queue(counts)
 

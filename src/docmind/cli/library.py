@@ -17,6 +17,7 @@ from docmind.cli.purge import plain_receipt, print_receipts
 from docmind.cli.threads import write_whole
 from docmind.documents import EDITED
 from docmind.errors import ConfigError, NotFoundError
+from docmind.records.documents import beneath_parents
 from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
@@ -206,8 +207,8 @@ def list_bin(as_json: bool) -> None:
         return
     if not documents:
         click.echo(_("The bin is empty."))
-    for info in documents:
-        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {inert(info.document)}")
+    for info, depth in beneath_parents(documents):
+        click.echo(f"{info.doc_id[:12]}  {info.pages:>5} {_('p.')}  {'  ' * depth}{inert(info.document)}")
 
 
 @bin_.command()

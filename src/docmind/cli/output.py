@@ -64,21 +64,25 @@ def _fields_of_queue(now: QueueProgress) -> dict[str, Any]:
     }
 
 
-def print_result(result: AddResult) -> None:
-    name = inert(result.document)
+def print_result(result: AddResult, depth: int = 0) -> None:
+    """Print the outcome of a file, then of those inside it, each further to the right."""
+    name, before = inert(result.document), "  " * depth
     if result.status == "refused":
-        click.echo(f"{_refusal(name, inert(result.message))} {inert(result.hint)}".rstrip(), err=True)
+        click.echo(f"{before}{_refusal(name, inert(result.message))} {inert(result.hint)}".rstrip(), err=True)
     elif result.status == "cancelled":
-        click.echo(_("Cancelled: {name}").format(name=name))
+        click.echo(before + _("Cancelled: {name}").format(name=name))
     else:
         done = _("Added {name}: {pages}") if result.status == "added" else _("Already here: {name}, {pages}")
         ocr = _(" ({number} by OCR)").format(number=result.ocr_pages) if result.ocr_pages else ""
         short_id = (result.doc_id or "")[:12]
-        click.echo(f"{done.format(name=name, pages=counted_pages(result.pages))}{ocr}  {short_id}")
+        click.echo(f"{before}{done.format(name=name, pages=counted_pages(result.pages))}{ocr}  {short_id}")
         if result.message:
-            click.echo(f"  {inert(result.message)}", err=True)
+            click.echo(f"{before}  {inert(result.message)}", err=True)
         if result.losses:
-            click.echo("  " + _("Not read: {what}").format(what=inert(losses_text(result.losses))), err=True)
+            told = _("Not read: {what}").format(what=inert(losses_text(result.losses)))
+            click.echo(f"{before}  {told}", err=True)
+    for inside in result.enclosed:
+        print_result(inside, depth + 1)
 
 
 def _refusal(name: str, reason: str) -> str:
@@ -400,7 +404,7 @@ def print_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
     """Print one line per source; with `quotes` the quoted words below it."""
     for source in sources:
         how = "".join(f", {_(words)}" for words in dict.fromkeys((source.how, source.where)) if words)
-        click.echo(f"  [{source.n}] {page_of(source.document or _('erased document'), source.page_no)}{how}")
+        click.echo(f"  [{source.n}] {page_of(source.placed or _('erased document'), source.page_no)}{how}")
         if quotes and source.quote:
             click.echo(f"      “{one_line(source.quote)}”")
 

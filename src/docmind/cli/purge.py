@@ -65,15 +65,15 @@ def purge(
             )
             click.echo(told.format(n=held), err=True)
         confirm(what, refusal=_("Nothing was erased."), yes=yes)
-        (receipt,) = desk.erasures.erase(
+        receipt, *inside = desk.erasures.erase(
             [doc_id], conversations=not keep_quotes, memories=memories, snapshots=snapshots, progress=tell
         )
         if file is not None and receipt.is_finished:
             write_whole(file, desk.erasures.text_of(receipt).encode(), over=False)
     if as_json:
-        print_json({"receipt": plain_receipt(receipt)})
+        print_json({"receipt": plain_receipt(receipt), "inside": [plain_receipt(one) for one in inside]})
         return
-    print_receipts([receipt])
+    print_receipts([receipt, *inside])
     if receipt.is_finished:
         _print(receipt)
         if file is not None:

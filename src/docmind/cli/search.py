@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from docmind.wording import _, number_text
 if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.client import Client
-    from docmind.records.documents import DocumentInfo
+    from docmind.records.documents import DocumentInfo, EnclosedFile
 
 
 @command()
@@ -115,7 +116,7 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     with reached() as desk:
         info = desk.documents.find(doc)
         if page is None:
-            _print_facts(info, as_json=as_json)
+            _print_facts(info, desk.documents.enclosed(info.doc_id), as_json=as_json)
             return
         view = desk.documents.page(info.doc_id, page)
         if image is not None:
@@ -135,11 +136,13 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     click.echo(inert(view.text, keep_lines=True))
 
 
-def _print_facts(info: DocumentInfo, *, as_json: bool) -> None:
-    """Print each attribute of a document that has a name for people, and how it was read."""
+def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], *, as_json: bool) -> None:
+    """Print each attribute of a document that has a name for people, how it was read, and the files inside it."""
     if as_json:
-        print_json({"document": plain(info)})
+        print_json({"document": plain(info), "enclosed": [plain(one) for one in inside]})
         return
+    if info.parent is not None:
+        click.echo(f"{inert(info.parent.place)}  {info.parent.doc_id[:12]}")
     for column in FIELDS:
         value = column.of(info)
         if not column.label or not column.is_stored or value in ("", (), 0):
@@ -154,3 +157,8 @@ def _print_facts(info: DocumentInfo, *, as_json: bool) -> None:
         click.echo(told.format(engines=inert(engines), seconds=number_text(info.ingestion.seconds, 1)))
         if info.ingestion.losses:
             click.echo(_("Not read: {what}").format(what=inert(losses_text(info.ingestion.losses))))
+    if inside:
+        click.echo(_("Files inside:"))
+    for one in inside:
+        state = _("not read yet") if one.is_awaited else one.message
+        click.echo(f"  {one.doc_id[:12] or '–':12}  {inert(one.name)}" + (f"  {inert(state)}" if state else ""))

@@ -21,6 +21,7 @@ from docmind.records.conversations import Memory, MemoryList, ModelList, RunProg
 from docmind.records.documents import (
     Collection,
     DocumentInfo,
+    EnclosedFile,
     ErasureReceipt,
     PageView,
     QueueProgress,
@@ -180,6 +181,7 @@ CALLS = (
     Call(
         "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
     ),
+    Call("documents.enclosed", "GET", "/documents/{doc_id}/enclosed", tuple[EnclosedFile, ...], {"doc_id": Name}),
     Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),
     Call("documents.tags", "GET", "/tags", dict[str, int]),
     Call("documents.tag", "POST", "/tags", None, {"doc_ids": Ids, "add": Tags, "remove": Tags}),

@@ -105,7 +105,7 @@ class Tools:
         name, number = _text(call, "document"), call.arguments.get("page")
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 1_000_000:
             return "The page is a number from 1."
-        filters = filters_of(state["question"]["filters"])
+        filters = self._catalog.enclosed.widened(filters_of(state["question"]["filters"]))
         asked = self._catalog.asked(filters.snapshots)
         matches = [i for i in asked if name and name in (i.document, i.doc_id, i.title)]
         named = [i for i in matches if not filters.doc_ids or i.doc_id in filters.doc_ids]

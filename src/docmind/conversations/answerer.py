@@ -87,13 +87,13 @@ class Answerer:
 
         started = time.perf_counter()
         query.check_for("answer")
-        question, scope = query.question, Scope(query)
+        question, search_words = query.question, self.memories.expand(query.question)
+        scope = Scope(query, search_words=search_words)
         intent = self.direct.recognise(question, scope)
         if intent.is_direct:
             reply = self.direct.reply(intent, scope)
             return reply.answer(question, ms_since(started))
-        search_words = self.memories.expand(question)
-        found = self.search.search(replace(query, question=search_words))
+        found = scope.shared.of(self.search, replace(query, question=search_words))
         at = time.perf_counter()
         quotes = self.direct.extractive.extract(search_words, found)
         now = time.perf_counter()

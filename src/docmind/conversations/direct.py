@@ -23,6 +23,7 @@ from docmind.answers import (
     is_listing,
     is_named,
     is_this,
+    parts_of,
     quoted,
     recognise,
 )
@@ -30,11 +31,13 @@ from docmind.config import Settings
 from docmind.conversations.changes import changes_told, versions_meant
 from docmind.conversations.list_telling import CITED, language_of_list, told_list
 from docmind.conversations.listings import Listings
+from docmind.conversations.shared_result import SharedResult
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, fold, name_of, words
 from docmind.memory import Memories
 from docmind.records.answers import NOTED, TOLD, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
+from docmind.records.listed import Listed
 from docmind.records.listings import Listing
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
@@ -124,11 +127,16 @@ DocumentSearch = Callable[[Query], MultimodalResult]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a question is asked of: its `Query`, its conversation, and the documents talked about there."""
+    """What a question is asked of: its `Query`, its conversation, and the documents talked about there.
+
+    `search_words` are what is searched for; `shared` keeps the result for those who answer.
+    """
 
     query: Query = field(default_factory=Query)
     thread_id: str | None = None
     talked_about: tuple[str, ...] = ()
+    search_words: str = ""
+    shared: SharedResult = field(default_factory=SharedResult)
 
     @property
     def filters(self) -> Filters:
@@ -211,7 +219,7 @@ class DirectAnswers:
         if intent.kind in ("passages", "sum") and self._is_of_tables(question, scope):
             return Intent("table", intent.language, topic=question)
         if intent.kind in ("passages", "documents"):
-            found = self._listings.answer(question, scope.filters, scope.talked_about)
+            found = self._list_of(question, scope)
             if found is not None and (found.items or intent.kind == "passages"):
                 return Intent("list", language_of_list(question), topic=question)
         if intent.kind == "changes":
@@ -228,6 +236,8 @@ class DirectAnswers:
 
         A list of a table without names of columns is made by its lines, and so is one whose rows are told in part.
         """
+        if parts_of(question) is not None:  # each is answered by itself
+            return False
         found = self.tables.answer(question, scope.filters)
         if found is None or not is_listing(question):
             return found is not None
@@ -236,8 +246,17 @@ class DirectAnswers:
             return False
         if rows == len(found.checked.sources):
             return True
-        listed = self._listings.answer(question, scope.filters, scope.talked_about)
+        listed = self._list_of(question, scope)
         return listed is None or listed.listing.total != rows
+
+    def _list_of(self, question: str, scope: Scope) -> Listed | None:
+        """Return the complete list that a question asks for, if it asks for one."""
+
+        def found_pages() -> set[tuple[str, int]]:
+            found = scope.shared.of(self._search, replace(scope.query, question=scope.search_words or question))
+            return {(hit.doc_id, hit.page_no) for hit in (*found.hits, *found.ranked_by_words)}
+
+        return self._listings.answer(question, scope.filters, scope.talked_about, found_pages)
 
     def _changes_meant(self, intent: Intent, scope: Scope) -> Intent:
         """Return the intent with the two versions that it compares, or passages where no such two are meant."""
@@ -245,7 +264,8 @@ class DirectAnswers:
         meant = self._meant(topic, scope) if topic else ()
         if topic and not meant:
             return PASSAGES
-        documents = [info for info in self._catalog.documents() if _is_within(info, scope.filters)]
+        filters = self._catalog.enclosed.widened(scope.filters)
+        documents = [info for info in self._catalog.documents() if _is_within(info, filters)]
         pair = versions_meant(documents, meant or scope.talked_about, intent.version)
         pair = pair or versions_meant(documents, meant, intent.version)
         return replace(intent, doc_ids=pair) if pair else PASSAGES
@@ -290,7 +310,7 @@ class DirectAnswers:
 
     def _list(self, intent: Intent, scope: Scope) -> Reply:
         """Tell a complete list with its first items; nothing is found where it was erased since it was recognised."""
-        found = self._listings.answer(intent.topic, scope.filters, scope.talked_about)
+        found = self._list_of(intent.topic, scope)
         if found is None:
             return Reply(Verified("", (), ()), "not found")
         lead, parts, more = told_list(found, intent.language)
@@ -341,7 +361,8 @@ class DirectAnswers:
         documents = self._catalog.asked(scope.filters.snapshots)
         if not documents:
             return Reply(_said(none), "documents")
-        within = [info for info in documents if _is_within(info, scope.filters)]
+        filters = self._catalog.enclosed.widened(scope.filters)
+        within = [info for info in documents if _is_within(info, filters)]
         shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
         lead = some.format(count=_counted(len(within), language))
         more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
@@ -353,7 +374,8 @@ class DirectAnswers:
         What is talked about are the documents of the latest answer, those of the filter, or the only one.
         """
         documents = self._catalog.asked(scope.filters.snapshots)
-        within = [info.doc_id for info in documents if _is_within(info, scope.filters)]
+        filters = self._catalog.enclosed.widened(scope.filters)
+        within = [info.doc_id for info in documents if _is_within(info, filters)]
         if is_this(topic):
             narrowed = within if len(within) == 1 or scope.filters.doc_ids else []
             return tuple([doc_id for doc_id in scope.talked_about if doc_id in within][:SUMMARIZED] or narrowed)

@@ -33,7 +33,7 @@ SECONDS = 30.0  # after which no further document is read
 SCOPES = 8  # of which the questions are kept
 
 ALL = N_("What documents do I have?")
-_SHEETS = frozenset(("csv", "xlsx", "bib", "csl", "ris"))
+_SHEETS = frozenset(("csv", "xlsx", "xls", "xlsb", "ods", "bib", "csl", "ris"))
 _IS_ABOUT = {
     "en": "What is “{title}” about?",
     "pt": "De que trata “{title}”?",
@@ -167,7 +167,7 @@ class Examples:
             running = set[str]().union(*(edges(other.text) for n, other in enumerate(pages) if 0 < abs(n - at) <= 2))
             with suppress(DamagedError):  # reported where the page is read
                 for _heading, passage in headed_passages(page.text, running, page.structure()):
-                    if passage.is_row or passage.is_aside:
+                    if passage.is_row or not passage.is_own:
                         continue
                     said = page.text[passage.start : passage.end]
                     if (example := question_of(said, info.language)) is not None:

@@ -102,7 +102,9 @@ class History:
         assert question is not None
         answer = answer_of(plain, question_of(values), self._thread_id, point.checkpoint_id) if plain else None
         if answer is not None and answer.doc_ids and self._catalog is not None:
-            answer = answer.with_source_places(self._catalog.gone(answer.doc_ids))
+            answer = answer.with_source_places(
+                self._catalog.gone(answer.doc_ids), self._catalog.places_of(answer.doc_ids)
+            )
         failure = (written or {}).get("failure") or ["", ""]
         found = values.get("found") or {}
         return Turn(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
@@ -47,11 +47,16 @@ from docmind.wording import _, ngettext, number_text
 Progress = Callable[[int, int], None]
 """Called with the pages that were read, and all pages. What it raises ends the work."""
 
+FoundPages = Callable[[], Collection[tuple[str, int]]]
+"""The pages that a search for a question finds: the document's id and the page's number of each."""
+
 MOST_PAGES = 100_000
 SECONDS = 600.0  # for a list that was asked for as such
 ASKED_SECONDS = 20.0  # for a question that surely asks for a list
 TRIED_SECONDS = 0.8  # for a question that may name a list, in all: its quotes wait for that
 _BATCH = 64  # pages in memory at once
+_MOST_AT_ONCE = 64  # pages that are read without a search for those that may have a list
+_SMALL = 8  # pages of a document that is read whole where a page of it was found
 _MOST_FOR_BARE = 1_000  # pages that are read for a question of a few words without a verb
 _LONGEST = 1_000  # characters of an item
 _OPENED = 2_000  # documents whose first lines are compared with a name
@@ -140,22 +145,35 @@ class Listings:
         asked = mention_of(words) if what == "mentions" else ListQuestion(what, words, ((words, ""),))
         return self._list(asked._replace(places=((asked.words, ""),)), words, filters, (), progress, seconds)
 
-    def answer(self, question: str, filters: Filters, talked_about: Sequence[str] = ()) -> Listed | None:
-        """Return the list that a question asks for; None where it asks for none, or names one that is not there."""
+    def answer(
+        self, question: str, filters: Filters, talked_about: Sequence[str], found_pages: FoundPages
+    ) -> Listed | None:
+        """Return the list that a question asks for; None where it asks for none, or names one that is not there.
+
+        A question that does not say that it asks for a list, over many pages, is taken for one where the pages that a
+        search finds for it have such a list: `found_pages` is then called, once at most.
+        """
         key = question, filters, tuple(talked_about), self._catalog.epoch()
         with self._lock:
             if self._latest is not None and self._latest[0] == key:
                 return self._latest[1]
-        found = self._answer(question, filters, talked_about)
+        found = self._answer(question, filters, talked_about, found_pages)
         with self._lock:
             self._latest = key, found
         return found
 
-    def _answer(self, question: str, filters: Filters, talked_about: Sequence[str]) -> Listed | None:
+    def _answer(
+        self, question: str, filters: Filters, talked_about: Sequence[str], found_pages: FoundPages
+    ) -> Listed | None:
         started = time.monotonic()
         for asked in list_questions(question):
-            if asked.is_bare and sum(info.pages for info in self._within(filters)) > _MOST_FOR_BARE:
-                continue  # a search for a few words must not wait
+            if asked.what == "items" and not asked.is_explicit:
+                documents = self._within(filters)
+                pages = sum(info.pages for info in documents)
+                if asked.is_bare and pages > _MOST_FOR_BARE:
+                    continue  # a search for a few words must not wait
+                if pages > _MOST_AT_ONCE and not self._is_near(asked, documents, filters, found_pages()):
+                    continue
             for before, place in asked.places:
                 left = TRIED_SECONDS - (time.monotonic() - started)
                 seconds = left if asked.what == "items" else ASKED_SECONDS
@@ -170,6 +188,25 @@ class Listings:
                 if found.items or (asked.what != "items" and place == asked.places[-1][1]):
                     return found
         return None
+
+    def _is_near(
+        self,
+        asked: ListQuestion,
+        documents: Sequence[DocumentInfo],
+        filters: Filters,
+        found: Collection[tuple[str, int]],
+    ) -> bool:
+        """Return whether a list that answers a question is on pages that a search found, or beside them."""
+        words, walk = words_of_list(asked.words), _Walk(len(found), time.monotonic() + TRIED_SECONDS, None)
+        for info in documents if words else ():
+            near = {no + step for doc_id, no in found if doc_id == info.doc_id for step in (-1, 0, 1)}
+            if near and info.pages > _SMALL:
+                near.add(1)  # what it opens with names a document
+            numbers = range(1, info.pages + 1) if near and info.pages <= _SMALL else sorted(near)
+            numbers = [number for number in numbers if 1 <= number <= info.pages]
+            if numbers and self._fits(asked, words, info, filters, walk, numbers):
+                return True
+        return False
 
     def _meant(self, place: str, filters: Filters, talked_about: Sequence[str]) -> tuple[str, ...]:
         """Return the documents that words name; none for all documents, or where no document has such a name."""
@@ -244,12 +281,15 @@ class Listings:
             source = page_source(n, info.document, page, epoch=epoch, quote=quote, boxes=boxes)
             yield ListedItem(one_line(quote)[:_LONGEST], place.times, source)
 
-    def _pages(self, info: DocumentInfo, filters: Filters, walk: _Walk) -> Iterator[PageRecord]:
-        """Yield the pages of a document, a few in memory at a time, as long as the walk goes on."""
-        for first in range(1, info.pages + 1, _BATCH):
-            numbers = range(first, min(first + _BATCH, info.pages + 1))
-            pages = self._catalog.pages((info.doc_id, number) for number in numbers)
-            for number in numbers:
+    def _pages(
+        self, info: DocumentInfo, filters: Filters, walk: _Walk, numbers: Sequence[int] = ()
+    ) -> Iterator[PageRecord]:
+        """Yield pages of a document, all without `numbers`, a few in memory at a time, as long as the walk goes on."""
+        numbers = numbers or range(1, info.pages + 1)
+        for first in range(0, len(numbers), _BATCH):
+            batch = numbers[first : first + _BATCH]
+            pages = self._catalog.pages((info.doc_id, number) for number in batch)
+            for number in batch:
                 if not walk.goes_on():
                     return
                 page = pages.get((info.doc_id, number))
@@ -294,14 +334,27 @@ class Listings:
             yield info, [places[key] for key in sorted(places)]
 
     def _fits(
-        self, asked: ListQuestion, words: list[str], info: DocumentInfo, filters: Filters, walk: _Walk
+        self,
+        asked: ListQuestion,
+        words: list[str],
+        info: DocumentInfo,
+        filters: Filters,
+        walk: _Walk,
+        numbers: Sequence[int] = (),
     ) -> list[Fit]:
-        """Return the lists of a document that answer a question; one that only its name fits, where it has no other."""
+        """Return the lists of a document that answer a question; one that only its name fits, where it has no other.
+
+        Of `numbers`, the pages that are read, those that do not follow on each other have lists of their own.
+        """
         reader = ListReader(_label(info), words)
-        lists, fits = 0, list[Fit]()
+        lists, fits, last = 0, list[Fit](), 0
 
         def found() -> Iterator[ItemList]:
-            for page in self._pages(info, filters, walk):
+            nonlocal last
+            for page in self._pages(info, filters, walk, numbers):
+                if numbers and page.page_no != last + 1:
+                    yield from reader.close()
+                last = page.page_no
                 yield from reader.read(page.page_no, page.text, walk.structure_of(info, page))
             yield from reader.close()
 

@@ -307,7 +307,8 @@ class Steps:
         """Return where the question looks: its filters and lists, and the documents of the conversation."""
         question, kept = state["question"], state.get("kept") or NO_DOCUMENTS
         talked_about = tuple(kept["cited"] or kept["retrieved"][:1])
-        return Scope(replace(query_of(question), mode=None, web=False), context.thread_id, talked_about)
+        query = replace(query_of(question), mode=None, web=False)
+        return Scope(query, context.thread_id, talked_about, search_words_of(state), context.shared)
 
     def _quotes(self, state: State, context: RunContext) -> tuple[Verified, Outcome]:
         found = context.search

@@ -11,6 +11,7 @@ from docmind.conversations.direct import DirectAnswers
 from docmind.conversations.run_context import RunContext
 from docmind.conversations.state import Question, State, filters_of, query_of, search_words_of
 from docmind.documents import Catalog, PageRecord
+from docmind.records.query import Query
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
 from docmind.search import MultimodalSearch
 
@@ -38,8 +39,8 @@ class Retrieval:
                 context.search = SearchResult(search_words, (hit,), timings_ms=(("total", 0.0),))
                 context.is_recalled = context.is_pointed_at = True
                 return
-        filters = filters_of(question["filters"])
-        found = self.search(search_words, question, filters)
+        filters = self._catalog.enclosed.widened(filters_of(question["filters"]))
+        found = context.shared.of(self._search, self._query(search_words, question, filters))
         recall = [doc for doc in resolved["recall"] if not filters.doc_ids or doc in filters.doc_ids]
         if recall:
             found = self._preferred(found, recall, state, context)
@@ -77,8 +78,10 @@ class Retrieval:
 
     def search(self, search_words: str, question: Question, filters: Filters) -> MultimodalResult:
         """Search as the question wants it, for words of their own."""
-        query = replace(query_of(question), question=search_words, filters=filters, mode=None, web=False)
-        return self._search.search(query)
+        return self._search.search(self._query(search_words, question, filters))
+
+    def _query(self, search_words: str, question: Question, filters: Filters) -> Query:
+        return replace(query_of(question), question=search_words, filters=filters, mode=None, web=False)
 
     def page_hit(self, doc_id: str, page_no: int) -> Hit | None:
         """Return a whole page as a hit; None where there is no such page."""

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from docmind.answers import Extract, Passage
 from docmind.conversations.checkpoints import refuse
+from docmind.conversations.shared_result import SharedResult
 from docmind.conversations.state import Written
 from docmind.errors import LanguageModelBrokenError, StateRefusedError
 from docmind.llm import ChatModel, Message, Stop
@@ -66,6 +67,8 @@ class RunContext:
     quoted: frozenset[str] = frozenset()
     """The quotes of the previous turn: a follow-up asks for something else."""
     search: SearchResult | None = None
+    shared: SharedResult = field(default_factory=SharedResult)
+    """The result of the search, where recognising the question needed it."""
     is_recalled: bool = False
     """Whether documents of the previous turn were searched instead of all, or a page beside the last source."""
     is_pointed_at: bool = False

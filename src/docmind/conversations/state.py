@@ -213,6 +213,7 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
 def _kept(source: Source) -> dict[str, Any]:
     """Return a source without where its document is now, unless it was erased: that is looked up when it is read."""
     plain = asdict(source)
+    del plain["place"]
     if source.gone != "erased":
         del plain["gone"]
     return plain

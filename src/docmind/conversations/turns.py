@@ -205,7 +205,8 @@ class TurnRunner:
         return self._to_complete(self._turn_at(run.thread_id, answer_id), context)
 
     def _turn_at(self, thread_id: str, answer_id: str) -> Turn:
-        return History(thread_id, self.checkpoints.chain(thread_id, answer_id, 2)[::-1]).turn_at(answer_id)
+        chain = self.checkpoints.chain(thread_id, answer_id, 2)[::-1]
+        return History(thread_id, chain, self._catalog).turn_at(answer_id)
 
     def _to_complete(self, turn: Turn, context: RunContext) -> Turn:
         """Return a turn, which is completed where a model was starting."""
@@ -227,7 +228,7 @@ class TurnRunner:
         context = self._context(run, ())
         with tracing_context(enabled=False):
             values = self._unkept.invoke(new_turn(question), context=context)
-        turn = _unkept_turn(values)
+        turn = self._unkept_turn(values)
         if _is_to_write(turn, context):
             run.stand(turn, lambda: self._finish_unkept(values, context))
         return turn
@@ -235,7 +236,11 @@ class TurnRunner:
     def _finish_unkept(self, values: dict[str, Any], context: RunContext) -> Turn:
         with tracing_context(enabled=False):
             written = self._writing.write(values, context)
-        return _unkept_turn({**values, **self._writing.joined(values, written, context)})
+        return self._unkept_turn({**values, **self._writing.joined(values, written, context)})
+
+    def _unkept_turn(self, values: dict[str, Any]) -> Turn:
+        saved = Saved("", None, values, {"source": "loop"})
+        return History(None, [saved], self._catalog).turn(saved)
 
     def branch(self, thread_id: str, checkpoint_id: str) -> str:
         """Create a sibling of what follows this checkpoint; return its id.
@@ -292,11 +297,6 @@ def _config(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
 
 def _is_to_write(turn: Turn, context: RunContext) -> bool:
     return turn.answer is not None and awaits_model(turn.answer, context)
-
-
-def _unkept_turn(values: dict[str, Any]) -> Turn:
-    saved = Saved("", None, values, {"source": "loop"})
-    return History(None, [saved]).turn(saved)
 
 
 def _quoted(before: Sequence[Turn]) -> frozenset[str]:

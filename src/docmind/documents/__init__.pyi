@@ -18,6 +18,7 @@ from .columns import (
 )
 from .comparing import compare_documents
 from .edits import Edits
+from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
@@ -46,6 +47,7 @@ __all__ = [
     "CHANGES",
     "COLUMNS",
     "DECODED",
+    "DEEPEST",
     "DRAWN",
     "EDITED",
     "FACTS",
@@ -54,12 +56,14 @@ __all__ = [
     "LEAST_NAME",
     "LONGEST_SEARCH",
     "MENUS",
+    "MOST_INSIDE",
     "NAMES",
     "TABLES",
     "CarriedDocument",
     "Catalog",
     "Column",
     "Edits",
+    "EnclosedFiles",
     "Erasure",
     "ErasurePlan",
     "Erasures",
@@ -79,6 +83,7 @@ __all__ = [
     "Version",
     "Words",
     "adopt_document",
+    "adopt_enclosed",
     "artifact_of",
     "carried_document",
     "carried_in",
@@ -89,6 +94,7 @@ __all__ = [
     "earlier_versions",
     "fitting_tags",
     "found_facts",
+    "hand_over",
     "held_documents",
     "held_of",
     "is_readable",

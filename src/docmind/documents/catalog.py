@@ -9,7 +9,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from docmind.blocks import PageBlock, unpack
-from docmind.documents.columns import BEGIN, OCR_PAGES, PAGES_DONE, SELECTED, begun_values, info_of, stored
+from docmind.documents.columns import (
+    BEGIN,
+    OCR_PAGES,
+    PAGES_DONE,
+    PARENT,
+    SELECTED,
+    begun_values,
+    info_of,
+    parent_of,
+    stored,
+)
+from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
@@ -24,6 +35,7 @@ from docmind.records.documents import (
     PageText,
     PageView,
     page_id_of,
+    placed,
     readable_name,
 )
 from docmind.records.search import Degraded, Filters, StoredFacts
@@ -106,6 +118,7 @@ class Catalog:
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self.enclosed = EnclosedFiles(database)
         self.naming = threading.RLock()
         self._damaged: dict[tuple[str, int], str] = {}  # pages that could not be read since the vault was opened
         self._unsound: dict[str, str] = {}  # documents of whose rows a part could not be read, with their names
@@ -113,16 +126,25 @@ class Catalog:
 
     # documents
 
-    def begin_document(self, info: DocumentInfo, original: ArtifactRef) -> None:
+    def begin_document(self, info: DocumentInfo, original: ArtifactRef, parent_id: str = "") -> None:
         """Acknowledge a document: from now on a restart continues its ingestion.
+
+        `parent_id` is the document in which its file lies; one that is added by itself has no parent any more.
 
         An existing document is begun again. It keeps its tags where none are given, and a name set by hand.
         """
         with self._db.transaction() as db:
             self._db.recount()
             begun = replace(info, status="reading", message="")
-            named = {"original": original.sha256, "original_suffix": original.suffix}
+            named = {"original": original.sha256, "original_suffix": original.suffix, "parent_id": parent_id}
             db.execute(BEGIN, begun_values(begun, **named, updated_at_ms=_now_ms()))
+            if not parent_id:
+                self.stand_alone(info.doc_id)
+
+    def stand_alone(self, doc_id: str) -> None:
+        """Note that a document was added by itself too: it stays where the one in which it came goes."""
+        with self._db.transaction() as db:
+            db.execute("UPDATE documents SET parent_id = '' WHERE doc_id = ? AND parent_id <> ''", (doc_id,))
 
     def finish_document(self, doc_id: str, *, language: str, ingestion: Ingestion | None = None) -> int:
         """Mark a document ready, with what its first page tells, and return the epoch of this change.
@@ -154,6 +176,7 @@ class Catalog:
                 counts = {"passages": passages, "pages": pages, "ocr_pages": ocr_pages}
                 values["ingestion"] = replace(ingestion, ocr_engine=engine, **counts)
             self.set(db, doc_id, values)
+            follow_parent(db, doc_id)
             return self._changed(db, doc_id)
 
     def find_headings(self, after: str, most: int) -> str | None:
@@ -184,13 +207,13 @@ class Catalog:
         return [(page.text, Words.unpack(page.words), page.structure()) for _key, page in sorted(pages.items())]
 
     def label(self, doc_id: str, document: str) -> str:
-        """Return what a document is called now: its title, else its file name in words.
+        """Return what a document is called now: its title, else its file name in words, and in which one it came.
 
         `document` is the file name that it had, for one that was erased; empty where that is not kept.
         """
-        row = self._db.one("SELECT title, heading, document FROM documents WHERE doc_id = ?", (doc_id,))
-        title, heading, name = row or ("", "", document)
-        return str(title or heading or (readable_name(str(name)) if name else ""))
+        query = f"SELECT title, heading, document, {PARENT} FROM documents d WHERE doc_id = ?"
+        title, heading, name, parent = self._db.one(query, (doc_id,)) or ("", "", document, None)
+        return placed(title or heading or (readable_name(name) if name else ""), parent_of(parent))
 
     def set(self, db: Connection, doc_id: str, values: Mapping[str, object]) -> None:
         """Set columns of a document's row, by name, in the caller's transaction, and note the time of the change."""
@@ -224,6 +247,9 @@ class Catalog:
                 for pair in (row[:2], row[2:])
             ]
             named += db.execute("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
+            for (child,) in db.execute("SELECT doc_id FROM uploads WHERE parent_id = ?", (doc_id,)).fetchall():
+                named += db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (child,))
+            db.execute("DELETE FROM uploads WHERE parent_id = ?", (doc_id,))
             if not keep_uploads:
                 named += db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (doc_id,))
                 db.execute("DELETE FROM uploads WHERE doc_id = ?", (doc_id,))
@@ -315,6 +341,13 @@ class Catalog:
         states: dict[str, Gone] = {doc_id: "binned" if found.get(doc_id) else "erased" for doc_id in doc_ids}
         return {doc_id: state for doc_id, state in states.items() if found.get(doc_id) != 0}
 
+    def places_of(self, doc_ids: Collection[str]) -> dict[str, str]:
+        """Return in which other document these came, as words behind a name; those that came by themselves left out."""
+        marks = ", ".join("?" * len(doc_ids))
+        query = f"SELECT doc_id, {PARENT} FROM documents d WHERE parent_id <> '' AND doc_id IN ({marks})"
+        found = ((doc_id, parent_of(raw)) for doc_id, raw in self._db.all(query, tuple(doc_ids)))
+        return {doc_id: parent.place for doc_id, parent in found if parent is not None}
+
     def documents(self) -> list[DocumentInfo]:
         """Return all documents outside the bin, the newest first."""
         return self._documents("WHERE d.deleted_at_ms IS NULL ORDER BY d.added_at_ms DESC, d.document", ())
@@ -359,6 +392,7 @@ class Catalog:
 
         Documents in the bin are allowed only as of a snapshot that holds them.
         """
+        filters = self.enclosed.widened(filters)
         held = self.held_in(filters.snapshots)
         shown = "1" if held is not None else "deleted_at_ms IS NULL"
         rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags FROM documents WHERE {shown}")

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args
 from docmind.documents.facts import author_of, day_of
 from docmind.documents.stored import readable_texts, texts_of
 from docmind.errors import ConfigError, DamagedError
-from docmind.records.documents import DocumentInfo, Ingestion, Loss, LossKind
+from docmind.records.documents import DocumentInfo, Ingestion, Loss, LossKind, Parent
 from docmind.records.values import Author, Day, Title, bounds_of, is_sound
 from docmind.rich_text import one_line
 from docmind.wording import N_, _
@@ -136,6 +136,11 @@ def _loss(kind: object, count: object, place: object) -> Loss:
     return Loss(cast("LossKind", kind), count, place)
 
 
+def parent_of(raw: str | None) -> Parent | None:
+    """Return the record of what `PARENT` selects."""
+    return Parent(*json.loads(raw)) if raw else None
+
+
 def _none(_raw: object) -> None:
     return None
 
@@ -156,6 +161,12 @@ _STATUS = (
     " AND u.state <> 'done' ORDER BY u.upload_id DESC LIMIT 1), d.status) END"
 )
 PAGES_DONE = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id)"
+PARENT = (
+    "(SELECT json_array(p.doc_id, p.document, CASE p.title WHEN '' THEN p.heading ELSE p.title END, p.kind, p.dated)"
+    " FROM documents p WHERE p.doc_id = d.parent_id"
+    " AND (p.deleted_at_ms IS NULL OR d.deleted_at_ms IS NOT NULL))"
+)
+_ENCLOSED = "(SELECT count(*) FROM documents c WHERE c.parent_id = d.doc_id AND c.deleted_at_ms IS NULL)"
 OCR_PAGES = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr')"
 
 COLUMNS: tuple[Column, ...] = (
@@ -222,6 +233,9 @@ COLUMNS: tuple[Column, ...] = (
         in_snapshots=False,
     ),
     Column(name="series", set_by=("derived",), in_snapshots=False, in_bundles=False),
+    Column(name="parent_id", set_by=("reading",), begun="once", in_bundles=False),
+    Column(name="parent", set_by=("derived",), is_stored=False, read=parent_of, sql=PARENT),
+    Column(name="enclosed", set_by=("derived",), is_stored=False, sql=_ENCLOSED),
     Column(name="binned_own_ms", set_by=("derived",)),
     Column(name="address", set_by=("derived",), is_stored=False, sql="coalesce(w.address, '')"),
     Column(name="fetched_at_ms", set_by=("derived",), is_stored=False, sql="coalesce(w.fetched_at_ms, 0)"),

@@ -43,7 +43,7 @@ _EDGE = 3  # lines at either end of a page that may be running heads
 _SENTENCE = 6  # tokens from which on a line without a full stop is no title
 _LONGEST = 400  # tokens of a unit
 _SHOWN = 300  # characters of a statement
-_APART = ("row", "header_row", "heading", "code", "caption", "footnote", "comment", "note", "header", "footer")
+_APART = ("row", "header_row", "heading", "code", "caption", "footnote", "comment", "note", "field", "header", "footer")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from docmind.documents.catalog import Catalog
 from docmind.documents.columns import IN_INDEX, edited
+from docmind.documents.enclosed import hand_over
 from docmind.documents.language import language_of, majority
 from docmind.documents.stored import readable_texts
 from docmind.documents.tags import check_number, tag_of
@@ -120,12 +121,13 @@ class Edits:
     def tag(self, doc_ids: Sequence[str], *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         """Add tags to documents and remove tags from them; capital letters do not make another tag.
 
-        Raises `NotFoundError`, and `ConfigError` for a tag that is empty or too long, or one too many.
+        Documents that came in one of them follow it. Raises `NotFoundError`, and `ConfigError` for a tag that is empty
+        or too long, or one too many.
         """
         added, removed = [tag_of(tag) for tag in add], {one_line(tag).casefold() for tag in remove}
         with self._db.transaction() as db:
             known = {tag.casefold(): tag for tag in self.tags()}
-            for doc_id in dict.fromkeys(doc_ids):
+            for doc_id in self._catalog.enclosed.below(doc_ids, in_bin=False):
                 old = self._catalog.document(doc_id).tags
                 kept = {tag.casefold(): tag for tag in old if tag.casefold() not in removed}
                 for tag in added:
@@ -191,11 +193,11 @@ class Edits:
     def collect(self, collection_id: str, doc_ids: Sequence[str], *, leave: bool = False) -> None:
         """Put documents into a collection, or with `leave` take them out; both may have happened before.
 
-        Raises `NotFoundError`.
+        Documents that came in one of them follow it. Raises `NotFoundError`.
         """
         with self._db.transaction() as db:
             self.collection(collection_id)
-            for doc_id in dict.fromkeys(doc_ids):
+            for doc_id in self._catalog.enclosed.below(doc_ids, in_bin=False):
                 self._catalog.document(doc_id)
                 sql = (
                     "DELETE FROM collected WHERE collection_id = ? AND doc_id = ?"
@@ -218,12 +220,25 @@ class Edits:
     # the bin
 
     def bin(self, doc_ids: Sequence[str]) -> None:
-        """Move documents to the bin, and record a change of each, so that the index drops them."""
-        self._move(doc_ids, _now_ms())
+        """Move documents to the bin, and record a change of each, so that the index drops them.
 
-    def restore(self, doc_ids: Sequence[str]) -> None:
-        """Take documents out of the bin, and record a change of each; those outside it stay as they are."""
-        self._move(doc_ids, None)
+        Documents that came in one of them follow it, but for those that lie in another one too, and those that are
+        still being read, which follow once they are.
+        """
+        with self._db.transaction() as db:
+            hand_over(db, self._catalog.enclosed.below(doc_ids, in_bin=False))
+            given, family = set(doc_ids), self._catalog.enclosed.below(doc_ids, in_bin=False)
+            self._move([one for one in family if one in given or self._catalog.state_of(one)[0]], _now_ms())
+
+    def restore(self, doc_ids: Sequence[str]) -> tuple[str, ...]:
+        """Take documents out of the bin, and record a change of each; those outside it stay as they are.
+
+        Documents that went there together with the one in which they came follow it. Returns all of them.
+        """
+        with self._db.transaction():
+            family = self._catalog.enclosed.restored_with(doc_ids)
+            self._move(family, None)
+        return family
 
     def expired(self, days: float, now_ms: int) -> list[str]:
         """Return the documents that have been in the bin for longer than so many days, by the vault's own clock.

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from docmind.documents.catalog import Catalog
 from docmind.documents.columns import NAMES
+from docmind.documents.enclosed import forget_document, hand_over
 from docmind.documents.segments import destroy_segments
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import ArtifactRef, readable_name
@@ -88,6 +89,8 @@ class Erasures:
             ]
             images = [row[0] for row in db.execute("SELECT DISTINCT image FROM pages WHERE doc_id = ?", (doc_id,))]
             before = _counted(db, doc_id, contents, images)
+            hand_over(db, [doc_id])
+            forget_document(db, doc_id)
             held, refs = destroy_segments(db, doc_id) if plan.snapshots else (0, [])
             _, unreferenced = self._catalog.erase_document(doc_id)
             unreferenced += [ref for ref in self._catalog.doom(refs) if ref not in unreferenced]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from docmind.documents.catalog import held_in
+from docmind.documents.enclosed import EnclosedFiles
 from docmind.documents.stored import artifact_of, readable_texts
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef
 from docmind.records.search import Filters, StoredFacts
@@ -75,6 +76,7 @@ class PageList:
 
         Documents in the bin are among them only as of a snapshot that holds them.
         """
+        filters = EnclosedFiles(self._db).widened(filters)
         held = held_in(self._db, filters.snapshots) if filters.snapshots else None
         sql = (
             "SELECT doc_id, document, kind, added_at_ms, tags,"

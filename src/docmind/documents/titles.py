@@ -27,7 +27,7 @@ _EQUAL = 0.85  # of the largest print: the other lines of the same title
 FRONT_PAGES = 3  # pages that may tell the title of a document
 _CAPTION_LINES = 120  # lines in which the parties of a case are looked for
 _FEW_WORDS = 10  # of a first line of plain text that is a title
-_ASIDE = frozenset(("comment", "footnote", "header", "footer", "caption", "figure", "note"))
+_ASIDE = frozenset(("comment", "footnote", "header", "footer", "caption", "figure", "note", "field", "quoted"))
 _NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[^\W\d_]")  # `1 Parties`
 _AUTHORS = re.compile(
     r"[^\W\d_]\d(?:,\d)*\b.*[^\W\d_]\d(?:,\d)*(?:\s|$)|@|^(?:by|por|von|par)\s+[A-ZÀ-Þ]"

@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 from docmind.config import Settings
 from docmind.documents.carrying import doc_id_of
 from docmind.documents.catalog import Catalog
+from docmind.documents.enclosed import note_enclosed
 from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from docmind.documents.tags import tags_of
 from docmind.errors import DocMindError, NotFoundError
-from docmind.records.documents import AddResult, AddStatus, ArtifactRef, Upload, UploadInfo, UploadState
+from docmind.records.documents import AddResult, AddStatus, ArtifactRef, Enclosed, Upload, UploadInfo, UploadState
 from docmind.storage import ORIGINAL, Artifacts, Connection, Database, Label, Row, Sealable, check_room
 from docmind.wording import N_, _
 
@@ -40,13 +41,17 @@ _FROM = "FROM uploads u LEFT JOIN documents d ON d.doc_id = u.doc_id"
 
 @dataclass(frozen=True, slots=True)
 class QueuedFile:
-    """One row as reading needs it: the artifact of its bytes, and the document's id, name and tags."""
+    """One row as reading needs it: the artifact of its bytes, and the document's id, name and tags.
+
+    `parent_id` is the document in which the file lies; empty for one that was added by itself.
+    """
 
     upload_id: int
     doc_id: str
     name: str
     tags: tuple[str, ...]
     original: ArtifactRef
+    parent_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +105,56 @@ class Uploads:
         self._db.settle()
         return handed_in
 
+    def enclose(self, parent_id: str, place: int, file: Enclosed, message: str = "") -> None:
+        """Note a file inside a document and, unless `message` says why not, put it into the queue.
+
+        It waits until the document is ready: then both are durable, or neither. Raises `DiskFullError`.
+        """
+        if message:
+            with self._db.transaction() as db:
+                note_enclosed(db, parent_id, place, _text(file.name), "", len(file.data), message)
+            return
+        upload = Upload(file.name.rpartition("/")[2], file.data)
+        need_room(self._settings, len(file.data))
+        with self._catalog.naming:
+            (ref,) = self._seal([upload])
+            with self._db.transaction() as db:
+                note_enclosed(db, parent_id, place, _text(file.name), doc_id_of(ref), len(file.data), "")
+                is_queued = "SELECT 1 FROM uploads WHERE doc_id = ? AND state IN ('waiting', 'reading', 'paused')"
+                if not db.execute(is_queued, (doc_id_of(ref),)).fetchone():
+                    self._insert(db, self._batch(db), upload, ref, parent_id)
+
+    def id_of(self, file: Enclosed) -> str:
+        """Return the id of the document that a file inside another one would be."""
+        return doc_id_of(self._artifacts.ref_of(file.data, ORIGINAL))
+
+    def enclosed(self, parent_id: str) -> list[int]:
+        """Return the ids of the waiting files that lie in a document, in their order."""
+        rows = self._db.all(
+            "SELECT upload_id FROM uploads WHERE parent_id = ? AND state = 'waiting' ORDER BY upload_id", (parent_id,)
+        )
+        return [upload_id for (upload_id,) in rows]
+
+    def drop_enclosed(self, parent_id: str) -> None:
+        """Remove the files that lie in a document that could not be read to its end."""
+        self.remove(self.enclosed(parent_id))
+
     def adopt(self) -> None:
-        """Put back files that an ended process left half read, and add rows for documents of older vaults."""
+        """Put back files that an ended process left half read, and add rows for documents of older vaults.
+
+        Files inside a document that was left half read are taken out of it again.
+        """
+        half = "SELECT upload_id FROM uploads u WHERE u.parent_id <> '' AND u.state <> 'done' AND NOT EXISTS (SELECT 1"
+        half += " FROM documents d WHERE d.doc_id = u.parent_id AND d.status = 'ready')"
+        self.remove([upload_id for (upload_id,) in self._db.all(half)], (*_REMOVABLE, "reading"))
         with self._db.transaction() as db:
             db.execute("UPDATE uploads SET state = 'waiting' WHERE state = 'reading'")
             db.execute(
                 "INSERT INTO uploads (batch, name, tags, doc_id, artifact, artifact_suffix, bytes, state, error,"
-                " message, added_at_ms, changed_at_ms)"
+                " message, added_at_ms, changed_at_ms, parent_id)"
                 " SELECT 0, document, tags, doc_id, original, original_suffix, bytes,"
-                " CASE status WHEN 'reading' THEN 'waiting' ELSE 'failed' END, '', message, added_at_ms, added_at_ms"
+                " CASE status WHEN 'reading' THEN 'waiting' ELSE 'failed' END, '', message, added_at_ms, added_at_ms,"
+                " parent_id"
                 " FROM documents d WHERE status <> 'ready'"
                 " AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.doc_id = d.doc_id AND u.state <> 'done')"
                 " ORDER BY added_at_ms"
@@ -158,8 +204,11 @@ class Uploads:
         return {upload_id for (upload_id,) in rows}
 
     def waiting(self, skip: Collection[int] = ()) -> list[int]:
-        """Return the ids of the waiting files in their order."""
-        rows = self._db.all("SELECT upload_id FROM uploads WHERE state = 'waiting' ORDER BY upload_id")
+        """Return the ids of the waiting files in their order: those inside documents that are ready come first."""
+        rows = self._db.all(
+            "SELECT upload_id FROM uploads u WHERE state = 'waiting' AND (parent_id = '' OR EXISTS (SELECT 1 FROM"
+            " documents d WHERE d.doc_id = u.parent_id AND d.status = 'ready')) ORDER BY parent_id = '', upload_id"
+        )
         return [upload_id for (upload_id,) in rows if upload_id not in skip]
 
     def batch(self) -> Batch:
@@ -182,12 +231,13 @@ class Uploads:
     def handed_in(self, upload_id: int) -> QueuedFile:
         """Return one row as reading needs it. Raises `NotFoundError`, `DamagedError`."""
         row = self._db.one(
-            "SELECT upload_id, doc_id, name, tags, artifact, artifact_suffix FROM uploads WHERE upload_id = ?",
+            "SELECT upload_id, doc_id, name, tags, artifact, artifact_suffix, parent_id FROM uploads"
+            " WHERE upload_id = ?",
             (upload_id,),
         )
         if row is None:
             raise _unknown(upload_id)
-        return QueuedFile(row[0], row[1], row[2], texts_of(row[3]), artifact_of(row[4], row[5]))
+        return QueuedFile(row[0], row[1], row[2], texts_of(row[3]), artifact_of(row[4], row[5]), row[6])
 
     def begin(self, upload_id: int) -> None:
         """Note that its document has a row now.
@@ -199,8 +249,11 @@ class Uploads:
                 raise _unknown(upload_id)
             db.execute("UPDATE uploads SET state = 'reading' WHERE upload_id = ? AND state = 'waiting'", (upload_id,))
 
-    def settle(self, upload_id: int, result: AddResult) -> None:
-        """Record the outcome of a file; does nothing where its row was removed meanwhile."""
+    def settle(self, upload_id: int, result: AddResult, *, is_kept: bool = True) -> None:
+        """Record the outcome of a file; does nothing where its row was removed meanwhile.
+
+        Without `is_kept` a file that lies in a document leaves the queue, where only that document tells its outcome.
+        """
         state: UploadState = "done"
         if result.status == "refused":
             state = "locked" if result.error == "PasswordNeededError" else "failed"
@@ -210,6 +263,13 @@ class Uploads:
                 " WHERE upload_id = ?",
                 (state, result.status, result.error, result.message, result.hint, _now_ms(), upload_id),
             )
+            db.execute(
+                "UPDATE enclosed SET message = ? WHERE doc_id IN (SELECT doc_id FROM uploads WHERE upload_id = ?)",
+                (result.message if result.status == "refused" else "", upload_id),
+            )
+            is_inside = db.execute("SELECT parent_id <> '' FROM uploads WHERE upload_id = ?", (upload_id,)).fetchone()
+        if is_inside and is_inside[0] and not is_kept:
+            self.remove([upload_id])
 
     def move(
         self, upload_ids: Sequence[int] | None, states: Sequence[UploadState], to: UploadState, message: str = ""
@@ -280,7 +340,7 @@ class Uploads:
         self._artifacts.put_many(missing)
         return refs
 
-    def _insert(self, db: Connection, batch: int, upload: Upload, ref: ArtifactRef) -> int:
+    def _insert(self, db: Connection, batch: int, upload: Upload, ref: ArtifactRef, parent_id: str = "") -> int:
         doc_id, now = doc_id_of(ref), _now_ms()
         db.execute(
             "DELETE FROM uploads WHERE doc_id = ? AND state IN ('failed', 'locked', 'cancelled', 'done')", (doc_id,)
@@ -293,8 +353,8 @@ class Uploads:
         name, tags = _text(upload.name), json.dumps(upload.tags)
         cursor = db.execute(
             "INSERT INTO uploads (batch, name, tags, doc_id, artifact, artifact_suffix, bytes, state, added_at_ms,"
-            " changed_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?)",
-            (batch, name, tags, doc_id, ref.sha256, ref.suffix, len(upload.data), now, now),
+            " changed_at_ms, parent_id) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?)",
+            (batch, name, tags, doc_id, ref.sha256, ref.suffix, len(upload.data), now, now, parent_id),
         )
         return cursor.lastrowid
 

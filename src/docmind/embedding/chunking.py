@@ -32,7 +32,10 @@ _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
 _REAL_WORD = re.compile(r"[^\W\d_]{3,}")
-_MODALITIES: dict[str, Modality] = {"csv": "table", "xlsx": "table", "code": "code"}  # by kind of file; others: text
+_MODALITIES: dict[str, Modality] = {  # by kind of file; others: text
+    **dict.fromkeys(("csv", "xlsx", "xls", "xlsb", "ods"), "table"),
+    "code": "code",
+}
 
 
 def without_leaders(text: str) -> str:

@@ -147,7 +147,7 @@ class SearchIndex:
         holds documents of the bin for questions as of a snapshot; all other questions name those that they ask.
         """
         if not filters.is_of_documents and not self._vault.catalog.is_bin_indexed():
-            return filters
+            return self._vault.catalog.enclosed.widened(filters)
         allowed = tuple(self._vault.catalog.allowed(filters)) or _NONE
         return filters.as_documents(allowed)
 

@@ -41,6 +41,7 @@ _SLOW_S, _SLOW_PAGES = 15.0, 2  # enough for pages read by OCR, which are slow
 _SHORT_BYTES = 1 << 20  # a file above this size is long from the start
 _SHARE_S = 10.0  # a file that was read for so long is long too, and makes way for a short one that waits
 _ASKING_S = 0.5  # between two questions whether one waits
+_NO_DOCUMENT = ("UnsupportedFileError", "EmptyFileError")  # of a file inside another: told there, and no failure
 _PASSING = 20  # short files that are begun while a long one waits; then it is its turn
 
 
@@ -182,14 +183,33 @@ class IngestQueue:
             while True:
                 current = self._current_of([info], progress, place)
                 try:
-                    return self._read(current, password)
+                    result = self._read(current, password)
+                    break
                 except CancelledError:
                     if not current.has_made_way:
                         raise
+            return replace(result, enclosed=tuple(self._read_enclosed(result.doc_id, progress, place)))
         finally:
             if not is_ours:
                 self._held.discard(upload_id)
             self._ingest.commit(lazily=True)
+
+    def _read_enclosed(
+        self, doc_id: str | None, progress: Progress | None, place: tuple[int, int]
+    ) -> Iterator[AddResult]:
+        """Read the files that lie in a document, those that no other thread has chosen; only failures stay queued."""
+        for upload_id in self._uploads.enclosed(doc_id) if doc_id else []:
+            with self._changed:
+                if upload_id in self._held | self._taken:
+                    continue
+                self._held.add(upload_id)
+            try:
+                yield self.read(upload_id, progress=progress, place=place)
+            except NotFoundError:  # removed meanwhile
+                continue
+            finally:
+                self._held.discard(upload_id)
+                self._uploads.remove([upload_id], states=("done",))
 
     def read_together(
         self, upload_ids: Sequence[int], *, progress: Progress | None = None, place: tuple[int, int] = (0, 1)
@@ -387,7 +407,7 @@ class IngestQueue:
             else:
                 result = self._read_file(file, current, password)
             if result.status != "added":  # "added" is recorded together with the document
-                self._uploads.settle(upload_id, result)
+                self._uploads.settle(upload_id, result, is_kept=result.error not in _NO_DOCUMENT)
             return result
 
     def _read_file(self, file: QueuedFile, current: _Current, password: str | None) -> AddResult:

@@ -10,7 +10,7 @@ from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMisma
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
 from docmind.records.comparison import Comparison
-from docmind.records.documents import Collection, DocumentInfo, Heading, PageView, ReadingFacts
+from docmind.records.documents import Collection, DocumentInfo, EnclosedFile, Heading, PageView, ReadingFacts
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Preferences
@@ -131,6 +131,11 @@ class Library:
         `NotFoundError`, `DamagedError`, and `ConfigError` for one document, one not read yet, and a very long one.
         """
         return compare_documents(self._catalog, doc_id, other, progress)
+
+    def enclosed(self, doc_id: str) -> tuple[EnclosedFile, ...]:
+        """Return the files inside a document in their order, each with what became of it. Raises `NotFoundError`."""
+        self._catalog.document(doc_id)
+        return self._catalog.enclosed.of(doc_id)
 
     # versions
 
@@ -263,6 +268,7 @@ class Library:
     def bin(self, doc_ids: Sequence[str]) -> tuple[DocumentInfo, ...]:
         """Move documents to the bin, from where `restore` brings them back; no search finds them there.
 
+        Documents that came in one of them follow it, also where it is restored, but for those that lie in another one.
         A document that is not read to its end, and any where `bin_days` is 0, is deleted for good; its erasure is
         finished at the next start, or with the next one. Returns those that are in the bin now. Raises `NotFoundError`;
         then none is moved.
@@ -280,7 +286,9 @@ class Library:
     def _erase(self, doc_id: str) -> None:
         self._reserve.make_room()
         try:
-            self._ingest.erase(doc_id)
+            for one in reversed(self._ingest.family(doc_id)):
+                with suppress(NotFoundError):  # erased meanwhile
+                    self._ingest.erase(one)
         finally:
             with suppress(DiskFullError):  # what needs disk space to be moved is zeroed at the next start
                 self._visual.sweep()

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 from docmind import __version__
 from docmind.config import Settings
 from docmind.documents import (
+    DEEPEST,
+    MOST_INSIDE,
     Edits,
     Erasure,
     ErasurePlan,
@@ -31,6 +33,7 @@ from docmind.documents import (
     QueuedFile,
     Uploads,
     earlier_version,
+    hand_over,
     join_series,
     language_of,
     majority,
@@ -56,13 +59,14 @@ from docmind.records.documents import AddResult, DocumentInfo, Ingestion, Loss, 
 from docmind.storage import Connection, Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
-from docmind.wording import _, date
+from docmind.wording import _, date, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.ingest.llama_nodes import Made, Pipeline
 
 _GROUP = 8  # texts whose windows are embedded together: both cores have work while the next ones are read
 _BATCH, _BATCH_S = 8, 2.0  # pages per commit, or seconds: the most that a crash can lose, mainly of slow OCR pages
+_DEEP = 4  # times what one file may unpack to: the most of all files inside one another
 _SHEETS = 128  # pages per commit that were not drawn: they come fifty times as fast
 
 
@@ -190,6 +194,8 @@ class Ingest:
             for number, file in enumerate(files):
                 known = self._known(file.doc_id)
                 if known is not None and known.status == "ready" and known.deleted_at_ms is None:
+                    if not file.parent_id:
+                        self._catalog.stand_alone(file.doc_id)
                     already[file.upload_id] = _already(known, file.name, file.tags)
                     step.file(number, 0)
                 elif known is None:
@@ -227,7 +233,8 @@ class Ingest:
     def _read_text(self, file: QueuedFile) -> _Text | None:
         """Return the pages of a plain text; None where it is none or cannot be read."""
         try:
-            upload = Upload(file.name, self._artifacts.get(file.original), None, file.tags)
+            tags = self._catalog.document_or_binned(file.parent_id).tags if file.parent_id else file.tags
+            upload = Upload(file.name, self._artifacts.get(file.original), None, tags)
             if not is_plain(upload):
                 return None
             with self._reader.read(upload) as reading:
@@ -262,7 +269,7 @@ class Ingest:
                     self._uploads.settle(upload_id, result)
                 for text in texts:
                     self._uploads.begin(text.file.upload_id)
-                    self._catalog.begin_document(text.info, text.file.original)
+                    self._catalog.begin_document(text.info, text.file.original, text.file.parent_id)
                     self._catalog.put_pages(text.pages)
                 for _, nodes, made in groups:
                     self._nodes.put([node for node in nodes if node.doc_id not in gone])
@@ -284,6 +291,12 @@ class Ingest:
         for text in texts:
             self._index.started().mirror.put(text.info.doc_id)
         return results
+
+    def family(self, doc_id: str) -> tuple[str, ...]:
+        """Return what goes with a document: itself, and those that came in it and lie in no other one."""
+        with self._db.transaction() as db:
+            hand_over(db, self._catalog.enclosed.below([doc_id]))
+            return self._catalog.enclosed.below([doc_id])
 
     def erase(self, doc_id: str, plan: ErasurePlan | None = None) -> Erasure:
         """Begin the erasure of a document: delete it from the vault, the artifacts and the index.
@@ -422,12 +435,18 @@ class Ingest:
         doc_id, started = file.doc_id, time.monotonic()
         known = self._known(doc_id)
         if known is not None and known.deleted_at_ms is not None:
-            self._edits.restore([doc_id])
-            self._index.started().mirror.put(doc_id)
+            if not file.parent_id:
+                self._catalog.stand_alone(doc_id)
+            for restored in self._edits.restore([doc_id]):
+                self._index.started().mirror.put(restored)
             told = _("It was in the bin, and is back in the library.")
             return AddResult(upload.name, "already", doc_id, known.pages, known.ocr_pages, message=told)
         if known is not None and known.status == "ready":
+            if not file.parent_id:
+                self._catalog.stand_alone(doc_id)
             return _already(known, upload.name, upload.tags)
+        if file.parent_id:
+            upload = replace(upload, tags=self._catalog.document_or_binned(file.parent_id).tags)
         need_room(self._settings, 2 * len(upload.data))
         stored = self._catalog.pages_of(doc_id) if known else []
         with self._reader.read(upload, skip={page.page_no for page in stored}, waiting=step.check) as reading:
@@ -438,9 +457,10 @@ class Ingest:
             info = replace(_begun(file, upload, reading, tries=before + 1), pages_done=len(stored))
             with self._rows, self._db.transaction():
                 self._uploads.begin(file.upload_id)  # raises where the document was deleted meanwhile
-                self._catalog.begin_document(info, file.original)
+                self._catalog.begin_document(info, file.original, file.parent_id)
             told, language = self._read(info, reading, stored, step)
-            message = " ".join(filter(None, [reading.told, told]))
+            inside = self._take_out(info, reading, step)
+            message = " ".join(filter(None, [reading.told, told, inside, reading.broke_off]))
             with self._db.transaction() as db:  # the document is ready and its file out of the queue, both or neither
                 self._catalog.finish_document(
                     doc_id, language=language, ingestion=self._ingested(info, started, reading.losses)
@@ -454,6 +474,35 @@ class Ingest:
             self.later.look()
         losses = ready.ingestion.losses if ready.ingestion is not None else ()
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message, losses=losses)
+
+    def _take_out(self, info: DocumentInfo, reading: Reading, step: Step) -> str:
+        """Put the files inside a document into the queue, where they wait until it is ready; return a note on them.
+
+        They are removed from it where this does not come to its end.
+        """
+        above = self._catalog.enclosed.above(info.doc_id)
+        files, size = self._catalog.enclosed.inside(above[-1])
+        most = (_DEEP * self._settings.reading.max_unpacked_mb << 20) + info.bytes
+        taken = 0
+        try:
+            for place, inside in enumerate(reading.enclosed(), 1):
+                step.check()
+                inside = inside if inside.name else replace(inside, name=_("file {n}").format(n=place))
+                files, size = files + 1, size + len(inside.data)
+                message = inside.error
+                if not message and len(above) > DEEPEST:
+                    message = _("It lies in more than {most} files, one inside the other.").format(most=DEEPEST)
+                elif not message and self._uploads.id_of(inside) in above:
+                    message = _("It is the same file as the one that it lies in.")
+                elif files > MOST_INSIDE or size > most:
+                    message = _("There are too many files inside one another, or they are too large together.")
+                self._uploads.enclose(info.doc_id, place, inside, message)
+                taken += not message
+        except BaseException:
+            self._uploads.drop_enclosed(info.doc_id)
+            raise
+        told = ngettext("The file inside it is read next.", "The {n} files inside it are read next.", taken)
+        return told.format(n=number_text(taken)) if taken else ""
 
     def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:
         """Seal and commit all pages; return notes for the user, and the language of most pages.

@@ -29,6 +29,7 @@ from docmind.documents import (
     CarriedDocument,
     Erasures,
     adopt_document,
+    adopt_enclosed,
     carried_document,
     check_carried,
     doc_id_of,
@@ -171,6 +172,8 @@ class Bundles:
                     self._catalog.touch(doc_id)
                     pages += len(document.rows["pages"])
                     is_embedded = is_embedded and document.is_embedded(self._embedder.fingerprint)
+                parents = dict(opened.database.all("SELECT doc_id, parent_id FROM documents WHERE parent_id <> ''"))
+                adopt_enclosed(db, rows_of(opened.database, "enclosed"), parents, taken)
                 collections = _adopt_collections(db, opened.database, ids, left_out)
                 threads = _adopt_threads(db, opened.database, ids)
                 _adopt_bindings(db, opened.database, ids, collections, left_out)
@@ -412,6 +415,7 @@ def _selections(doc_ids: list[str]) -> list[tuple[str, str]]:
         *where.items(),
         ("collections", ""),
         ("collected", of_document),
+        ("enclosed", f"WHERE parent_id IN ({listed})"),
         ("chat_session", "WHERE deleted_at_ms IS NULL"),
         ("bound_collections", of_thread),
         ("bound_documents", f"{of_thread} AND doc_id IN ({listed})"),

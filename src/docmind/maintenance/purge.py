@@ -93,8 +93,9 @@ class Purge:
         snapshots: bool = False,
         progress: Progress | None = None,
     ) -> tuple[ErasureReceipt, ...]:
-        """Erase documents, from the bin or from outside it; return one receipt each.
+        """Erase documents, from the bin or from outside it, with those that came in them; return one receipt each.
 
+        A file inside another document can be erased alone: the bytes of that document still have it.
         With `conversations` their quotes in conversations are erased too, with `memories` the memories whose text
         stands in a document or names it, with `snapshots` what snapshots and kept databases have of them; then a
         document can be one that only they have. Where the disk is too full for compacting the library, or a part of
@@ -105,13 +106,14 @@ class Purge:
         `VaultError`, `IndexEngineError`; what was begun is finished at the next start.
         """
         self._db.check_writable()
-        found = {doc_id: self._name_of(doc_id, snapshots=snapshots) for doc_id in dict.fromkeys(doc_ids)}
+        family = [one for doc_id in doc_ids for one in self._ingest.family(doc_id)]
+        found = {doc_id: self._name_of(doc_id, snapshots=snapshots) for doc_id in dict.fromkeys(family)}
         tell = progress or (lambda step, number, total: None)
         with self._turn:
             tell(STEPS[0], 1, len(STEPS))
             self._reserve.make_room()
             try:
-                for doc_id in found:
+                for doc_id in reversed(found):  # what lies in a document before it: it is there until all of it is gone
                     if not self._catalog.is_known(doc_id):  # only snapshots have it
                         traces = self._erasures.traces_among(doc_id, *self._snapshots.texts_of(doc_id))
                         with self._catalog.naming:

@@ -30,9 +30,15 @@ PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 """The kinds that are pictures."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_RTF = b"{\\rtf"
+_ODF = b"application/vnd.oasis.opendocument."
+# The types of files of OpenDocument that are read, as they begin.
+_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))
+_FLAT = re.compile(
+    rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
+)
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OTHERS = (
-    (b"{\\rtf", N_("a rich text (RTF) file")),
     (b"\x1f\x8b", N_("a gzip archive")),
     (b"7z\xbc\xaf\x27\x1c", N_("a 7-Zip archive")),
     (b"Rar!", N_("a RAR archive")),
@@ -43,13 +49,32 @@ _OTHERS = (
     (b"SQLite format 3\x00", N_("a database")),
     (b"%!PS", N_("a PostScript file")),
 )
+# The parts that tell what an OLE file of before 2007 is.
+_OLD_SHEETS = ("Workbook", "Book")
+_OLD = {
+    **dict.fromkeys(_OLD_SHEETS, N_("an Excel workbook")),
+    "WordDocument": N_("a Word document of the kind used before 2007"),
+    "PowerPoint Document": N_("a PowerPoint presentation of the kind used before 2007"),
+}
+_KNOWN_TO_EXCEL = "VelvetSweatshop"  # locks workbooks whose structure alone is protected: Excel asks for nothing
+# Packages of other programs, by a part that each has.
+_PACKAGES = (
+    (("Index/Document.iwa", "index.apxl"), N_("a document of Pages, Numbers or Keynote")),
+    (("META-INF/MANIFEST.MF", "AndroidManifest.xml"), N_("a program")),
+    (("[Content_Types].xml",), N_("an office file of another kind")),
+)
 # Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
 _PROMISES = {
     "pdf": N_("a PDF"),
     "docx": N_("a Word document"),
-    "xlsx": N_("an Excel workbook"),
+    **dict.fromkeys(("xlsx", "xlsb"), N_("an Excel workbook")),
+    **dict.fromkeys(("ods", "ots", "fods"), N_("an OpenDocument spreadsheet")),
+    **dict.fromkeys(("pptx", "ppsx", "potx", "pptm"), N_("a PowerPoint presentation")),
     "epub": N_("an EPUB book"),
+    **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
+    "rtf": N_("a rich text (RTF) file"),
     "ipynb": N_("a notebook"),
+    "zip": N_("an archive"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
 _CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
@@ -59,7 +84,7 @@ _TEXT_NAMES = {
     "md": "markdown",
     "markdown": "markdown",
     "csv": "csv",
-    "tsv": "csv",
+    **dict.fromkeys(("tsv", "xls"), "csv"),  # many programs export rows of text, or a page, as .xls
     "html": "html",
     "htm": "html",
     "bib": "bib",
@@ -82,17 +107,16 @@ PLAIN = ("txt", "markdown", "csv", "bib", "ris", "csl")
 """The kinds of plain text that are read without a parser in C."""
 
 _HEADER_BYTES = 64 * 1024
-_HEADER = re.compile(rb"(?:From [^\n]*\n)?((?:[!-9;-~]{1,100}:[^\n]*\n(?:[ \t]+[^\n]*\n)*)+)")
+_HEADER = re.compile(rb"(?:>?From [^\n]*\n)?((?:[!-9;-~]{1,100}:[^\n]*\n(?:[ \t][^\n]*\n)*)+)")
 _FIELD = re.compile(rb"^([!-9;-~]{1,100}):", re.M)
 _OF_MAIL = frozenset((b"from", b"to", b"subject", b"date", b"received", b"message-id", b"return-path", b"delivered-to"))
-_ENCODED = frozenset((b"mime-version", b"content-transfer-encoding"))
+_ON_THE_WAY = frozenset((b"mime-version", b"content-transfer-encoding", b"received", b"message-id", b"return-path"))
 _OUTLOOK = "__properties_version1.0".encode("utf-16-le")  # a part of each mail that Outlook saves
-_MAILBOXES = ("mbox", "mbx", "emlx", "msg")
-_MAILS = ("eml", *_MAILBOXES)
-_ENCODED_BODY = re.compile(  # or another than plain text, or words of the header that are encoded
-    rb"^content-type:(?!\s*text/plain)|^content-transfer-encoding:(?!\s*(?:[78]bit|binary)\b)|=\?[\w-]+\?[bq]\?",
-    re.I | re.M,
-)
+_COUNTED = re.compile(rb"\s*\d{1,12}\s*\n")  # the first line of a mail that Apple's program saves
+_NEXT_MAIL = re.compile(rb"\n\r?\nFrom [^\n]*\n[!-9;-~]{1,100}:")
+_MAILBOXES, _MAILS, _WEB_ARCHIVES = ("mbox", "mbx"), ("eml", "emlx"), ("mht", "mhtml")
+
+_OTHER_PARTS = re.compile(rb"multipart/|message/|application/|text/(?!plain\b)", re.I)
 
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
@@ -109,21 +133,28 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     if not data.strip(b"\x00 \t\r\n"):
         raise EmptyFileError(_("{name} is empty: it holds nothing but spaces or zeros.").format(name=upload.name))
     if data.startswith(_OLE):
-        _refuse_mail(upload)
-        upload = Upload(upload.name, _unlock(upload))
-        return _in_zip(upload), upload
+        if _OUTLOOK in data or _suffix(upload.name) == "msg":
+            return "mail", upload
+        return _in_ole(upload)
     if data.startswith(_ZIP):
         return _in_zip(upload), upload
+    if mail := _mail(upload):
+        return mail, upload
     # Some mail gateways and scanners put lines before the header; readers accept it within the first kilobyte.
     if b"%PDF-" in data[:1024]:
         return "pdf", upload
+    if data[:1024].removeprefix(_BOMS[0]).lstrip().startswith(_RTF):
+        return "rtf", upload
+    if flat := _FLAT.match(data[:_HEADER_BYTES].removeprefix(_BOMS[0])):
+        return _open_document(flat[1], upload.name), upload
     return _image(data) or _text(upload), upload
 
 
 def has_known_name(name: str) -> bool:
     """Return whether the name ends like that of a file that DocMind reads."""
     suffix = _suffix(name)
-    return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in ("txt", "log")
+    mails = (*_MAILS, *_MAILBOXES, *_WEB_ARCHIVES, "msg")
+    return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in mails or suffix in ("txt", "log")
 
 
 def is_code(name: str) -> bool:
@@ -134,21 +165,27 @@ def is_code(name: str) -> bool:
 def may_be_plain(name: str, size: int) -> bool:
     """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
     suffix = _suffix(name)
-    is_named = suffix in ("txt", "log") or _TEXT_NAMES.get(suffix) in PLAIN
+    is_named = suffix in ("txt", "log", "eml") or _TEXT_NAMES.get(suffix) in PLAIN
     return is_named and 0 < size <= _PLAIN_BYTES
 
 
 def is_plain(upload: Upload) -> bool:
     """Return whether a file is certainly short plain text: read without a parser of binary data.
 
-    It holds UTF-8 without control characters, begins like no other format, and has the name of a text. The check itself
-    decodes and counts, so the owner makes it.
+    It holds UTF-8 without control characters, begins like no other format, and has the name of a text. A mail may have
+    nothing but text. The check itself decodes and counts, so the owner makes it.
     """
     data = upload.data
     if upload.password is not None or not may_be_plain(upload.name, len(data)) or _CONTROLS.search(data):
         return False
-    signatures = (*_ZIP, *(signature for signature, _ in _OTHERS))
-    if b"%PDF-" in data[:1024] or _image(data) or data.startswith(signatures) or _HTML.match(data[:4096]):
+    signatures = (*_ZIP, _RTF, *(signature for signature, _ in _OTHERS))
+    head = data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip()
+    if b"%PDF-" in data[:1024] or _image(data) or head.startswith(signatures) or _HTML.match(data[:4096]):
+        return False
+    if _FLAT.match(head):
+        return False
+    kind = _mail(upload)
+    if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
         return False
     if _is_notebook(data, _suffix(upload.name)):
         return False
@@ -157,6 +194,11 @@ def is_plain(upload: Upload) -> bool:
     except UnicodeDecodeError:
         return False
     return bool(data.strip())
+
+
+def is_text_mail(data: bytes) -> bool:
+    """Return whether a mail certainly has no part but one of plain text: nowhere in it does another type stand."""
+    return _OTHER_PARTS.search(data) is None
 
 
 def _image(data: bytes) -> str | None:
@@ -185,8 +227,6 @@ def _text(upload: Upload) -> str:
     is_text = _looks_like_text(upload.data, 0.02 if suffix in _TEXT_NAMES or suffix in ("txt", "log") else 0.0)
     if is_text and (suffix == "ipynb" or suffix not in _PROMISES) and _is_notebook(upload.data, suffix):
         return "notebook"
-    if is_text and suffix not in _PROMISES:
-        _refuse_mail(upload)
     is_html = _TEXT_NAMES.get(suffix) != "code" and bool(_HTML.match(upload.data[:4096]))
     if suffix in _PROMISES:
         found = _("a web page") if is_html else _("plain text") if is_text else _("something else")
@@ -202,29 +242,23 @@ def _text(upload: Upload) -> str:
     return next((found for sign, found in _BIBLIOGRAPHIES if sign.match(head)), kind) if kind == "txt" else kind
 
 
-def _refuse_mail(upload: Upload) -> None:
-    """Raise `UnsupportedFileError` for a mail, by its name or its header: the bodies of most are encoded.
+def _mail(upload: Upload) -> str | None:
+    """Return the kind of a mail, a mailbox or a saved web page, by its name and its header; None for other files.
 
-    A mail that is plain text as it stands is read as that.
+    Whatever their names, mails are told by a header that programs write and not people.
     """
-    suffix = _suffix(upload.name)
-    header = _HEADER.match(upload.data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip().replace(b"\r\n", b"\n"))
+    data, suffix = upload.data, _suffix(upload.name)
+    start = data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip().replace(b"\r\n", b"\n")
+    start = _COUNTED.sub(b"", start, count=1) if suffix == "emlx" else start
+    header = _HEADER.match(start)
     fields = {name.lower() for name in _FIELD.findall(header[1])} if header else set[bytes]()
-    is_archive = suffix in ("mht", "mhtml") or b"snapshot-content-location" in fields
-    if fields & _ENCODED and is_archive:
-        raise UnsupportedFileError(
-            _("{name} is a web page saved with its pictures in one file, which DocMind does not read.").format(
-                name=upload.name
-            ),
-            hint=_("Open it in a browser, print it to PDF or save it as HTML, and add that."),
-        )
-    is_outlook = upload.data.startswith(_OLE) and _OUTLOOK in upload.data
-    is_plain_mail = suffix not in _MAILBOXES and header is not None and not _ENCODED_BODY.search(header[1])
-    if is_outlook or (not is_plain_mail and (suffix in _MAILS or (fields & _ENCODED and fields & _OF_MAIL))):
-        raise UnsupportedFileError(
-            _("{name} is an e-mail or a mailbox, which DocMind does not read yet.").format(name=upload.name),
-            hint=_("Open it in your mail program, print it to PDF or save its text, and add that."),
-        )
+    if b"snapshot-content-location" in fields or (suffix in _WEB_ARCHIVES and b"content-type" in fields):
+        return "mhtml"
+    is_box = header is not None and start.startswith(b"From ")
+    if is_box and (suffix in _MAILBOXES or _NEXT_MAIL.search(data)):
+        return "mailbox"
+    is_named = suffix in (*_MAILS, *_MAILBOXES)
+    return "mail" if (is_named and header) or (fields & _ON_THE_WAY and fields & _OF_MAIL) else None
 
 
 def _is_notebook(data: bytes, suffix: str) -> bool:
@@ -270,64 +304,89 @@ def _in_zip(upload: Upload) -> str:
     if "word/document.xml" in names:
         return "docx"
     if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
-        if "xl/workbook.bin" in names:
-            raise UnsupportedFileError(
-                _("{name} is a binary Excel workbook.").format(name=upload.name),
-                hint=_("Save it as .xlsx and add that."),
-            )
-        return "xlsx"
+        return "xlsx" if "xl/workbook.xml" in names else "xlsb"
+    if any(name.startswith("ppt/") for name in names):
+        return "pptx"
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
         return "epub"
-    if any(name.startswith("ppt/") for name in names):
-        raise UnsupportedFileError(
-            _("{name} is a PowerPoint presentation, which DocMind does not read.").format(name=upload.name)
-        )
-    if mime.startswith(b"application/vnd.oasis"):
-        raise UnsupportedFileError(
-            _("{name} is an OpenDocument file, which DocMind does not read.").format(name=upload.name)
-        )
-    if _suffix(upload.name) in _PROMISES:
+    if mime.startswith(_ODF) or {"content.xml", "META-INF/manifest.xml"} <= names:
+        return _open_document(mime, upload.name)
+    if _suffix(upload.name) in _PROMISES.keys() - {"zip"}:
         raise CorruptFileError(
             _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
         )
+    for marks, what in _PACKAGES:
+        if names.intersection(marks):
+            raise UnsupportedFileError(
+                _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
+            )
+    return "zip"
+
+
+def _open_document(mime: bytes, name: str) -> str:
+    """Return the kind of a file of OpenDocument, by its type. Raises `UnsupportedFileError`."""
+    of = mime.removeprefix(_ODF)
+    for start, kind in _OPEN_DOCUMENTS:
+        if of.startswith(start):
+            return kind
     raise UnsupportedFileError(
-        _("{name} is an archive.").format(name=upload.name), hint=_("Unpack it and add the files.")
+        _("{name} is an OpenDocument file of a kind that DocMind does not read.").format(name=name)
     )
 
 
-def _unlock(upload: Upload) -> bytes:
-    """Decrypt an OLE file: a current office file with a password.
+def _in_ole(upload: Upload) -> tuple[str, Upload]:
+    """Return the kind of an OLE file, and the file to read.
 
-    One from before 2007 is refused.
+    It is an old Excel workbook, or a current office file with a password, which is decrypted.
     """
-    import msoffcrypto
     import olefile
 
     name = upload.name
     try:
         with olefile.OleFileIO(io.BytesIO(upload.data)) as ole:
-            is_locked = ole.exists("EncryptedPackage")
+            part = next((part for part in (*_OLD, "EncryptedPackage") if ole.exists(part)), "")
     except (OSError, ValueError, IndexError, TypeError) as error:
         raise CorruptFileError(
             _("{name} is an office file that is broken or was cut off.").format(name=name)
         ) from error
-    if not is_locked:
+    if part == "EncryptedPackage":
+        upload = _unlocked(upload)
+        return _in_zip(upload), upload
+    if part in _OLD_SHEETS:
+        return "xls", _unlocked(upload) if part == "Workbook" else upload  # msoffcrypto knows no older ones
+    if part:
         raise UnsupportedFileError(
-            _("{name} is an office file of the kind used before 2007.").format(name=name),
-            hint=_("Save it as .docx, .xlsx or PDF and add that."),
+            _("{name} is {what}, which DocMind does not read.").format(name=name, what=_(_OLD[part])),
+            hint=_("Save it as .docx, .pptx or PDF and add that."),
         )
-    if not upload.password:
-        raise PasswordNeededError(_("A password is needed to open {name}.").format(name=name))
-    target = io.BytesIO()
+    raise UnsupportedFileError(
+        _("{name} is an office file of the kind used before 2007.").format(name=name),
+        hint=_("Save it as .docx, .xlsx, .pptx or PDF and add that."),
+    )
+
+
+def _unlocked(upload: Upload) -> Upload:
+    """Return an office file without its password; the password that Excel itself tries is tried too."""
+    import msoffcrypto
+
+    name = upload.name
     try:
         locked = msoffcrypto.OfficeFile(io.BytesIO(upload.data))
-        locked.load_key(password=upload.password, verify_password=True)  # pyright: ignore[reportCallIssue]
-        locked.decrypt(target)
-    except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError) as error:
-        raise PasswordNeededError(_("That password does not open {name}.").format(name=name)) from error
-    except msoffcrypto.exceptions.FileFormatError as error:
+        if not locked.is_encrypted():
+            return Upload(name, upload.data)
+        for password in filter(None, (upload.password, _KNOWN_TO_EXCEL)):
+            target = io.BytesIO()
+            try:
+                locked.load_key(password=password, verify_password=True)  # pyright: ignore[reportCallIssue]
+                locked.decrypt(target)
+            except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError):
+                continue
+            return Upload(name, target.getvalue())
+    except Exception as error:
         raise CorruptFileError(_("{name} is a locked office file that is broken.").format(name=name)) from error
-    return target.getvalue()
+    if upload.password:
+        raise PasswordNeededError(_("That password does not open {name}.").format(name=name))
+    raise PasswordNeededError(_("A password is needed to open {name}.").format(name=name))
 
 
 def _suffix(name: str) -> str:

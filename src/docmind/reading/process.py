@@ -2,7 +2,8 @@
 
 in   {name, password, rules, skip, broken, browser} + the file
 out  {kind, facts, pages, told}, then {page_no, ..., losses} + text, words, image, thumbnail, marks, blocks for each
-     page, then {end, losses}; losses are those that were seen, or counted again, since the page before
+     page, then {enclosed, failed} + the file for each file inside it, then {end, losses}; losses are those that were
+     seen, or counted again, since the page before
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
 """
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO
 
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
 from docmind.reading import file_type
-from docmind.reading.formats import READER_MODULES, Opened, Rules, reader
+from docmind.reading.formats import READER_MODULES, Enclosing, Opened, Rules, reader
 
 # Loaded before the first document arrives, because most are PDFs: a spare process is then ready.
 from docmind.reading.formats.pdf import unreadable_page
@@ -44,7 +45,7 @@ def serve_plain(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
 def _open_plain(kind: str, upload: Upload, rules: Rules) -> tuple[Opened, str]:
     """Open a plain text. No parser of another format may run in a process that serves several files."""
-    if kind not in file_type.PLAIN:
+    if kind not in file_type.PLAIN and not (kind == "mail" and file_type.is_text_mail(upload.data)):
         raise UnsupportedFileError(_("{name} is not plain text.").format(name=upload.name))
     return reader(kind)(upload, kind, rules), ""
 
@@ -80,6 +81,9 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Open
     told: set[Loss] = set()
     for page in _not_all_blank(opened, skip, broken, rules, upload.name):
         _send(outgoing, page, _new_losses(opened, told))
+    if isinstance(opened, Enclosing):
+        for inside in opened.enclosed():
+            write_frame(outgoing, {"enclosed": inside.name, "failed": inside.error}, [inside.data])
     write_frame(outgoing, {"end": True, "losses": _new_losses(opened, told)})
 
 

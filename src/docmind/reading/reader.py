@@ -33,13 +33,16 @@ from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.reading.formats import engine_of
 from docmind.reading.sheets import is_sheet
-from docmind.records.documents import Facts, Loss, LossKind, ParsedPage, TextSource, Upload
+from docmind.records.documents import Enclosed, Facts, Loss, LossKind, ParsedPage, TextSource, Upload
+from docmind.rich_text import one_line
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 from docmind.wording import _, number_text
 
 _KIND = re.compile("[a-z]{1,8}")
 _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _LONGEST_SENTENCE = 500
+_LONGEST_NAME = 400  # characters of the name of a file inside another, with its folders
+_MOST_ENCLOSED = 5_000
 _LOSSES, _MOST_LOSSES, _LONGEST_PLACE = frozenset(get_args(LossKind)), 200, 100
 
 
@@ -77,6 +80,21 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
     if not (sides and told and _is_count(page.page_no) and page.page_no <= pages and page.page_no not in before):
         raise WorkerFailedError("a worker sent a page that cannot be one of this document")
     return page
+
+
+def enclosed_of(frame: Frame) -> Enclosed:
+    """Return a file inside the document, its name without what a path would mean. Raises `WorkerFailedError`."""
+    header, blobs = frame
+    name, error = header.get("enclosed"), header.get("failed")
+    if not (isinstance(name, str) and isinstance(error, str) and len(blobs) == 1):
+        raise WorkerFailedError("a worker sent a file that has no name")
+    return Enclosed(inside_name(name), blobs[0], one_line(error)[:_LONGEST_SENTENCE])
+
+
+def inside_name(raw: str) -> str:
+    """Return the name of a file inside another: folders parted by "/", none of which leads out of it; "" for none."""
+    parts = (one_line(part).strip() for part in raw.encode("utf-8", "replace").decode().replace("\\", "/").split("/"))
+    return "/".join(part for part in parts if part not in ("", ".", ".."))[-_LONGEST_NAME:].lstrip("/ ")
 
 
 def losses_of(header: dict[str, Any]) -> tuple[Loss, ...]:
@@ -232,6 +250,11 @@ class Reader:
     def timeout_s(self) -> float:
         return self._settings.timeout_s
 
+    @property
+    def most_enclosed_bytes(self) -> int:
+        """The most bytes of all files inside one, beyond twice its own size."""
+        return self._settings.max_unpacked_mb << 20
+
 
 class Reading:
     """One open document: iterate over it once for its pages, in order.
@@ -249,7 +272,9 @@ class Reading:
     engine: str
     """The distribution that reads the file, or "chromium" where that draws it."""
     losses: tuple[Loss, ...] = ()
-    """What was seen in the file and not read, on the pages so far."""
+    """What was seen in the file and not read, on the pages so far, and after `enclosed` in all."""
+    broke_off: str = ""
+    """A sentence, where reading ended behind the last page, among the files inside the document."""
 
     def __init__(self, reader: Reader, upload: Upload, skip: Collection[int], waiting: Callable[[], None]) -> None:
         self._reader = reader
@@ -265,6 +290,7 @@ class Reading:
         self._worker: Worker | None = None
         self._shared: int | None = None  # files that the process of plain texts had read before; None: not that process
         self._is_ended = False
+        self._inside: Frame | None = None  # the first file inside the document, which came after the last page
         self._may_share = not self._skip and is_plain(upload)
         try:
             self._open_twice()
@@ -288,16 +314,52 @@ class Reading:
             while True:
                 try:
                     frame = self._receive()
+                    if "enclosed" in frame[0]:
+                        self._inside = frame
+                        return
                     self._note_losses(frame[0])
                     if frame[0].get("end"):
                         self._is_ended = True
                         return
                     page = page_of(frame, self.pages, self._skip)
                 except WorkerFailedError as error:
+                    if len(self._skip) >= self.pages and not self._closed:
+                        told = _("Reading {name} broke off after its last page: {error}.")
+                        self.broke_off = told.format(name=self._upload.name, error=error)
+                        return
                     self._restart(error)
                     continue
                 self._skip.add(page.page_no)
                 yield page
+        finally:
+            if self._inside is None:
+                self.close()
+
+    def enclosed(self) -> Iterator[Enclosed]:
+        """Yield the files inside the document, once and after all pages; one of them is in memory at a time.
+
+        Where the process ends among them, or sends too many, those before stay, and `broke_off` says so.
+        """
+        frame, self._inside = self._inside, None
+        room = self._reader.most_enclosed_bytes + 2 * len(self._upload.data)
+        try:
+            for _number in range(_MOST_ENCLOSED):
+                if frame is None or "enclosed" not in frame[0]:
+                    break
+                inside = enclosed_of(frame)
+                room -= len(inside.data)
+                if room < 0:
+                    raise WorkerFailedError(_("they unpack to more than can be sound"))
+                yield inside
+                frame = self._receive()
+            if frame is not None and "enclosed" in frame[0]:
+                told = _("{name} holds more than {most} files, and only the first ones were added.")
+                self.broke_off = told.format(name=self._upload.name, most=number_text(_MOST_ENCLOSED))
+            elif frame is not None:
+                self._note_losses(frame[0])
+        except (WorkerFailedError, ReadingError) as error:
+            told = _("Not all files inside {name} could be taken out: {error}.")
+            self.broke_off = told.format(name=self._upload.name, error=str(error).rstrip("."))
         finally:
             self.close()
 

@@ -11,7 +11,7 @@ from docmind.reading.reader import Reader
 from docmind.records.documents import ParsedPage, Upload
 
 _AS_WRITTEN = frozenset({"", ".txt", ".md", ".markdown", ".text"})
-_APART = frozenset({"header", "footer", "comment"})  # not a part of the text
+_APART = frozenset({"header", "footer", "comment", "field", "quoted"})  # not a part of the text
 
 
 def text_of_file(upload: Upload, settings: ReadingSettings, *, longest: int) -> str:

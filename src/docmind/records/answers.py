@@ -61,6 +61,8 @@ class Source:
 
     A source of which `gone` is "erased" has no quote where conversations were erased with the document.
 
+    `place` says in which other document its document came, as "in Rent 2025.zip"; empty for others.
+
     `index_epoch` and the image's artifact id identify the page as it was when it was cited.
     """
 
@@ -78,6 +80,12 @@ class Source:
     image_artifact_suffix: str = ""
     kind: SourceKind = "quote"
     gone: Gone = ""
+    place: str = ""
+
+    @property
+    def placed(self) -> str:
+        """The name of its document, with the one in which it came."""
+        return f"{self.document} {self.place}" if self.document and self.place else self.document
 
     @property
     def where(self) -> str:
@@ -205,10 +213,12 @@ class Answer:
         """Whether a later question may lean on this one."""
         return self.outcome not in ("noted", "greeting")
 
-    def with_source_places(self, gone: Mapping[str, Gone]) -> Answer:
-        """Return the answer with `gone` in its sources, by the ids of documents, and in those of `other`."""
-        sources = tuple(replace(one, gone=gone.get(one.doc_id, one.gone)) for one in self.sources)
-        return replace(self, sources=sources, other=self.other and self.other.with_source_places(gone))
+    def with_source_places(self, gone: Mapping[str, Gone], places: Mapping[str, str]) -> Answer:
+        """Return the answer with `gone` and `place` in its sources and those of `other`, by the ids of documents."""
+        sources = tuple(
+            replace(one, gone=gone.get(one.doc_id, one.gone), place=places.get(one.doc_id, "")) for one in self.sources
+        )
+        return replace(self, sources=sources, other=self.other and self.other.with_source_places(gone, places))
 
     @property
     def further(self) -> tuple[Source, ...]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
+
+from docmind.wording import _, date
 
 Modality = Literal["text", "table", "code", "image_caption", "pdf_page_image"]
 PAGE_IMAGE: Modality = "pdf_page_image"
@@ -78,6 +81,18 @@ class Upload:
     tags: tuple[str, ...] = ()
     address: str = ""
     fetched_at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """A file inside another one that is a document by itself: an attachment of a mail, a member of an archive.
+
+    `name` may have folders, parted by "/". Where it could not be taken out, `data` is empty and `error` says why.
+    """
+
+    name: str
+    data: bytes = field(repr=False)
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +192,55 @@ class Ingestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Parent:
+    """The document in which another one came into the library: an archive, a mail.
+
+    `document` is its file name, `title` its title, and `dated` the day that it is about; each may be empty.
+    """
+
+    doc_id: str
+    document: str
+    title: str
+    kind: str
+    dated: str
+
+    @property
+    def label(self) -> str:
+        """What it is called: a mail by its subject, others by their file names."""
+        return self.title if self.kind in MAILS and self.title else self.document
+
+    @property
+    def place(self) -> str:
+        """Where the files inside it are, for after their names: "in Rent 2025.zip"."""
+        if self.kind not in MAILS:
+            return _("in {name}").format(name=self.label)
+        if not self.dated:
+            return _("in the mail {subject}").format(subject=self.label)
+        day = date(datetime.fromisoformat(self.dated))
+        return _("in the mail {subject} of {date}").format(subject=self.label, date=day)
+
+
+MAILS = ("eml", "mail", "mbox", "msg")
+"""The kinds of files that are mails."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnclosedFile:
+    """A file inside a document, and what became of it.
+
+    `name` has its folders. `doc_id` is the document that it is, and `label` what that is called; both are empty where
+    it is none, and `message` says why. `is_awaited` tells that it waits in the queue or is being read.
+    """
+
+    name: str
+    bytes: int
+    doc_id: str = ""
+    label: str = ""
+    message: str = ""
+    is_awaited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentInfo:
     """One ingested document.
 
@@ -188,7 +252,9 @@ class DocumentInfo:
     day that the document is about, as 2024-03-31: by its metadata, its front page or its name, or set by hand; empty
     where none is known. `updated_at_ms` is the last change by a person or by reading, 0 where there was none since
     changes are noted. `ingestion` tells how it was read, None where it was read before that was noted. `series` is the
-    id that all versions of a document share, that of the first; empty where there is one version.
+    id that all versions of a document share, that of the first; empty where there is one version. `parent` is the
+    document in which it came, None for one that was added by itself, and `enclosed` the number of documents that came
+    in it.
     """
 
     doc_id: str
@@ -215,6 +281,8 @@ class DocumentInfo:
     updated_at_ms: int = 0
     ingestion: Ingestion | None = None
     series: str = ""
+    parent: Parent | None = None
+    enclosed: int = 0
 
     @property
     def shown_title(self) -> str:
@@ -225,6 +293,32 @@ class DocumentInfo:
     def label(self) -> str:
         """What the document is called wherever it is shown: its title, otherwise its file name in words."""
         return self.shown_title or readable_name(self.document)
+
+    @property
+    def placed_label(self) -> str:
+        """What the document is called where it stands alone: its label, and in which other document it came."""
+        return placed(self.label, self.parent)
+
+
+def placed(label: str, parent: Parent | None) -> str:
+    """Return what a document is called, with the one in which it came: "Lease in Rent 2025.zip"."""
+    return f"{label} {parent.place}" if label and parent is not None else label
+
+
+def beneath_parents(documents: Sequence[DocumentInfo]) -> list[tuple[DocumentInfo, int]]:
+    """Return documents in their order, those that came in another one beneath it, each with how deep it lies there."""
+    there = {info.doc_id for info in documents}
+    inside: dict[str, list[DocumentInfo]] = {}
+    for info in documents:
+        above = info.parent.doc_id if info.parent is not None and info.parent.doc_id in there else ""
+        inside.setdefault(above, []).append(info)
+    found: list[tuple[DocumentInfo, int]] = []
+    left = [(info, 0) for info in reversed(inside.pop("", []))]
+    while left:
+        info, depth = left.pop()
+        found.append((info, depth))
+        left += [(one, depth + 1) for one in reversed(inside.pop(info.doc_id, []))]
+    return found + [(one, 0) for others in inside.values() for one in others]  # damaged: each lies in the other
 
 
 def readable_name(document: str) -> str:
@@ -283,6 +377,8 @@ class AddResult:
     exit_code: int = 0
     duration_ms: float = 0.0
     losses: tuple[Loss, ...] = ()
+    enclosed: tuple[AddResult, ...] = ()
+    """The outcomes of the files inside it, where they were read together with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,6 +354,25 @@ def m022_series(db: Connection) -> None:
     db.execute("ALTER TABLE documents ADD COLUMN series TEXT NOT NULL DEFAULT ''")
 
 
+def m023_enclosed(db: Connection) -> None:
+    """Create the table of files inside documents, and add to documents and uploads the one in which they came.
+
+    A row of `enclosed` names the document that the file is, or would be, and why it is none; a file may lie in several
+    documents. Documents that are there came by themselves.
+    """
+    db.execute(
+        """CREATE TABLE enclosed (
+            parent_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE, place INTEGER NOT NULL, name TEXT NOT NULL,
+            doc_id TEXT NOT NULL, bytes INTEGER NOT NULL, message TEXT NOT NULL DEFAULT '',
+            PRIMARY KEY (parent_id, place)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX enclosed_document ON enclosed (doc_id)")
+    db.execute("ALTER TABLE documents ADD COLUMN parent_id TEXT NOT NULL DEFAULT ''")
+    db.execute("CREATE INDEX documents_parent ON documents (parent_id) WHERE parent_id <> ''")
+    db.execute("ALTER TABLE uploads ADD COLUMN parent_id TEXT NOT NULL DEFAULT ''")
+    db.execute("CREATE INDEX uploads_parent ON uploads (parent_id) WHERE parent_id <> ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -377,4 +396,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m020_blocks,
     m021_pages_that_wait,
     m022_series,
+    m023_enclosed,
 )

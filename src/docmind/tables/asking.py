@@ -9,6 +9,11 @@ from functools import cached_property
 
 from docmind.tables.role_words import (
     BOTH,
+    COMING,
+    INWARD,
+    LEAVING,
+    OPPOSITES,
+    OUTWARD,
     RELATED,
     ROLES,
     TIMES,
@@ -16,10 +21,12 @@ from docmind.tables.role_words import (
 from docmind.tables.wordlists import (
     ABOVE,
     AFTER,
+    AMOUNTS,
     ASKED_COLUMNS,
     BEFORE,
     BELOW,
     BETWEEN,
+    CHANGING,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -88,11 +95,7 @@ class Asked:
         Words that limit nothing, that ask, and that may be a date or a number, are left out.
         """
         return tuple(
-            frozenset(
-                {word.text[: 3 if word.text.endswith("es") or len(word.text) < 6 else 4], word.root}
-                | {one[:4] for related in RELATED if word.text in related for one in related}
-                | {one[:4] for verbs, headers in ROLES if word.text in verbs for one in headers}
-            )
+            _starts_of(word)
             for at, word in enumerate(self.words)
             if at not in self.task_words
             and not is_light(word.text)
@@ -124,10 +127,25 @@ class Asked:
         return any(one == task for one, _start, _end in self.tasks)
 
 
+def _starts_of(word: Word) -> frozenset[str]:
+    """Return beginnings of which a table has one where it has the word, another form, or another word for it."""
+    text = word.text
+    starts = {text[: 3 if text.endswith("es") or len(text) < 6 else 4], word.root}
+    if text.startswith(("ge", "un")) and len(text) > 5:
+        starts.add(text[2:5])  # `geprüft` by a `Prüfer`, `unpaid` where a column is `Paid`
+    if text in OPPOSITES:
+        starts.add(OPPOSITES[text][:4])
+    groups = [related for related in RELATED if text in related]
+    groups += [headers for verbs, headers in ROLES if text in verbs]
+    groups += [side for asked, side in ((LEAVING, OUTWARD), (COMING, INWARD)) if text in asked]
+    return frozenset(starts | {one[:4] for group in groups for one in group})
+
+
 _ELSEWHERE = (
     MONEY | COUNTED_ROWS | PER | DIFFERENT | TABLE_WORDS | MONTH_UNIT | YEAR_UNIT | frozenset(ASKED_COLUMNS)
     | {word for phrases in (ABOVE, BELOW, BEFORE, AFTER, BETWEEN) for one in phrases for word in one.split("_")}
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
+    | AMOUNTS | CHANGING
     | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
     | BOTH | TIMES
     | {"%", "years", "euros", "euro", "eur", "usd", "dollars"}

@@ -14,34 +14,28 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.role_words import (
-    AGES,
-    BIRTHS,
-    CLAUSES,
-    LATER_BIRTHS,
-    OFTEN,
+    ROLES,
 )
 from docmind.tables.series import (
     added,
     counts_measure,
 )
+from docmind.tables.superlatives import (
+    superlative,
+)
 from docmind.tables.wordlists import (
     AMOUNT_HEADERS,
+    AMOUNTS,
     COUNT_HEADERS,
     DEADLINES,
     DIFFERENT,
-    DIRECTIONS,
-    EXACT_MEASURES,
-    FAST,
     FLOWS,
     HOW,
     LISTS,
-    MEASURES,
     MONTH_UNIT,
     PER,
-    TOTALS,
     WHICH,
     YES_NO,
-    Task,
 )
 
 
@@ -67,7 +61,7 @@ def query_of(r: Reading) -> TableQuery | None:
     if r.is_check:
         return _check(r, filters)
     if r.has("mean") or r.has("median"):
-        column = _measured(r, numeric)
+        column = r.measured(numeric)
         if group is not None and (unit or (r.columns[group].type == "date" and not r.is_unique(group))):
             r.is_sure = False  # the mean of each month, or of the sums of the months
         elif group is not None and r.is_unique(group):
@@ -75,7 +69,7 @@ def query_of(r: Reading) -> TableQuery | None:
         task = "mean" if r.has("mean") else "median"
         return None if column is None else TableQuery(task, filters, column, group=group, unit=unit)
     if r.has("largest") or r.has("smallest"):
-        return _superlative(r, "largest" if r.has("largest") else "smallest", numeric, label, filters)
+        return superlative(r, "largest" if r.has("largest") else "smallest", numeric, label, filters)
     if r.has("first") or r.has("last"):
         column = r.date_column()
         column = _clock(r) if column is None else column
@@ -88,10 +82,10 @@ def query_of(r: Reading) -> TableQuery | None:
         return _count(r, numeric, targets, filters, group, unit)
     is_money = r.is_money
     if r.has("sum") or (group is not None and (is_money or numeric or r.asked.is_how_much)):
-        column = _measured(r, numeric)
+        column = r.measured(numeric)
         return None if column is None else TableQuery("sum", filters, column, group=group, unit=unit)
     if r.asked.is_how_much:
-        column = numeric[0] if len(numeric) == 1 else None if numeric else _measured(r, numeric)
+        column = numeric[0] if len(numeric) == 1 else None if numeric else r.measured(numeric)
         if column is None and not is_money and not numeric:
             return _amount(r, filters, label)
         if column is None or not (filters or numeric or r.subject):
@@ -107,8 +101,12 @@ def query_of(r: Reading) -> TableQuery | None:
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
-    """Return the difference of two groups of rows: of two values of a column, or of two times."""
-    column = _measured(r, numeric)
+    """Return the difference of two groups of rows: of two values of a column, or of two times; or of two columns."""
+    if len(numeric) == 2 and filters and not r.negatives:
+        one, other = numeric
+        is_alike = (r.columns[one].type, r.columns[one].unit) == (r.columns[other].type, r.columns[other].unit)
+        return TableQuery("difference", filters, one, minus=other) if is_alike else None
+    column = r.measured(numeric)
     if column is None or r.negatives:
         return None
     runs = list(dict.fromkeys((one, values) for one, values, _is_negated in r.runs))
@@ -200,126 +198,6 @@ def _clock(r: Reading) -> int | None:
     return clocks[0] if len(orders) == 1 else None
 
 
-def _measured(r: Reading, numeric: Sequence[int]) -> int | None:
-    """Return the column of numbers that is meant: the named one, that of money, or the only one."""
-    if len(numeric) == 1:
-        return numeric[0]
-    if numeric:
-        return None
-    if r.is_money:
-        return r.money()
-    measures = r.measures()
-    if (len(measures) == 1 and r.columns[measures[0]].unit == "%") or _is_percent(r, measures):
-        return None  # shares are neither added up nor the size of what they are of
-    if r.role is not None:
-        return r.role
-    if len(measures) > 1:
-        is_about_rows = any(r.is_unique(one) for one in r.mentioned if r.columns[one].type == "text")
-        column = r.money() if is_about_rows or r.subject else None
-        if column is not None and not any(word.text in TOTALS for word in r.names.headers[column]):
-            r.is_sure = False  # one of several columns, by default
-        return column
-    return measures[0] if measures else None
-
-
-def _is_percent(r: Reading, measures: Sequence[int]) -> bool:
-    return len(measures) == 1 and any(word.text == "%" for word in r.names.headers[measures[0]])
-
-
-def _is_time(r: Reading, column: int) -> bool:
-    return any(word.text in ("time", "zeit", "tiempo", "tempo", "temps") for word in r.names.headers[column])
-
-
-def _superlative(
-    r: Reading, task: Task, numeric: Sequence[int], label: int | None, filters: tuple[Filter, ...]
-) -> TableQuery | None:
-    assert task in ("largest", "smallest")
-    phrase = next("_".join(r.texts[a:b]) for one, a, b in r.asked.tasks if one == task)
-    phrase = phrase.removeprefix("la_").removeprefix("le_").removeprefix("les_")
-    column: int | None = None
-    if len(numeric) == 1:
-        column = numeric[0]
-    elif not numeric and phrase in MEASURES:
-        fitting = [at for at in r.measures() if any(w.text in MEASURES[phrase] for w in r.names.headers[at])]
-        if len(fitting) > 1:
-            fitting = [at for at in fitting if any(w.text in DIRECTIONS[task] for w in r.names.headers[at])]
-        column = fitting[0] if len(fitting) == 1 else None
-        if column is None and phrase in EXACT_MEASURES and phrase not in AGES:
-            return None
-    if phrase in FAST and column is not None and (r.columns[column].type == "duration" or _is_time(r, column)):
-        task = "smallest" if task == "largest" else "largest"
-    if phrase in AGES and (column is None or any(w.text in BIRTHS for w in r.names.headers[column])):
-        return _by_age(r, task, filters, label)
-    is_most = phrase in (
-        "most",
-        "least",
-        "fewest",
-        "mas",
-        "mais",
-        "menos",
-        "meisten",
-        "wenigsten",
-    ) or r.has("sum")
-    is_money = r.is_money
-    named = r.which()
-    who = _who(r, named)
-    if who is not None and is_most and named is not None:
-        column = column if column is not None else r.money() if is_money else _measured(r, numeric)
-        if column is None:
-            return None
-        return TableQuery("sum", filters, column, name=named, group=who, best=task, rank=r.rank, top=r.top)
-    repeats = named is not None and r.columns[named].type == "text" and not r.is_unique(named)
-    is_of_row = column is not None and any(
-        text in ("one", "single") and r.texts[at - 1] in ("in", "on", "at", "a") for at, text in enumerate(r.texts)
-    )
-    if repeats and is_most and named is not None and not is_of_row:
-        if column is None and is_money:
-            column = r.money()
-        if OFTEN & set(r.texts) and not numeric:
-            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
-        counted = any(one != named and r.is_unique(one) for one in r.mentioned)
-        if column is None and (r.subject or counted or r.has("count")):
-            return TableQuery("count", filters, None, group=named, best=task, rank=r.rank, top=r.top)
-        column = column if column is not None else _measured(r, numeric)
-        return (
-            None
-            if column is None
-            else TableQuery("sum", filters, column, group=named, best=task, rank=r.rank, top=r.top)
-        )
-    if column is None:
-        column = _measured(r, numeric)
-    return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
-
-
-def _who(r: Reading, named: int | None) -> int | None:
-    """Return the column of whom a relative clause tells: `the member who` paid the most, when a town is asked."""
-    for column, places in r.mentioned.items():
-        is_other = column != named and named is not None and r.columns[column].type == "text"
-        if is_other and any(r.texts[at + 1 : at + 2] and r.texts[at + 1] in CLAUSES for at in places):
-            return None if r.is_unique(column) else column
-    return None
-
-
-def _by_age(r: Reading, task: Task, filters: tuple[Filter, ...], label: int | None) -> TableQuery | None:
-    """Return the row with the first or last date or year of birth, or of being built."""
-    fitting = [
-        at
-        for at, one in enumerate(r.columns)
-        if one.type in ("date", "number") and any(word.text in BIRTHS for word in r.names.headers[at])
-    ]
-    births = [at for at in fitting if any(word.text in BIRTHS - LATER_BIRTHS for word in r.names.headers[at])]
-    fitting = births or fitting
-    if len(fitting) != 1:
-        return None
-    is_date = r.columns[fitting[0]].type == "date"
-    r.is_sure = r.is_sure and not r.columns[fitting[0]].is_unsure and bool(births)
-    oldest: Task = "first" if is_date else "smallest"
-    youngest: Task = "last" if is_date else "largest"
-    return TableQuery(
-        oldest if task == "largest" else youngest, filters, fitting[0], label=label, rank=r.rank, top=r.top
-    )
-
-
 def _count(
     r: Reading,
     numeric: Sequence[int],
@@ -329,6 +207,7 @@ def _count(
     unit: Unit,
 ) -> TableQuery | None:
     end = next(end for task, _start, end in r.asked.tasks if task == "count")
+    done: list[int] = []
     phrase = " ".join(r.texts[max(0, end - 2) : end])
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
@@ -336,6 +215,11 @@ def _count(
     if len(numeric) == 1 and numeric[0] in r.series and (filters or counts_measure(r)):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
+        return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
+    if len(numeric) == 2 and len(done := [one for one in numeric if _is_done(r, end, one)]) == 1:
+        r.mentioned.pop(next(one for one in numeric if one not in done))
+        numeric = done  # `how many places are booked` of columns for both
+    if len(numeric) == 1 and (r.has("sum") or numeric[0] in done):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if noun_value(r, end, label) is not None:
         return _amount(r, filters, label, COUNT_HEADERS)
@@ -364,6 +248,11 @@ def _count(
     if not (r.subject or filters) or (noun is None and not filters):
         return None
     return TableQuery("count", filters, None, group=group, unit=unit)
+
+
+def _is_done(r: Reading, end: int, column: int) -> bool:
+    """Return whether a column of numbers is named by what was done with what is counted: `are booked`."""
+    return any(at > end + 1 and r.texts[at - 1] in YES_NO | {"been"} for at in r.mentioned.get(column, ()))
 
 
 def _is_verb(r: Reading, column: int) -> bool:
@@ -414,14 +303,23 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
         named = [column for column in wanted if column in targets]
         wanted = named if len(named) == 1 else wanted
     is_list = r.subject and any(text in LISTS for text in r.texts[:3])
-    if not wanted and not is_list and r.is_money and (money := r.money()) is not None:
-        wanted = [money]
+    if r.is_money and not is_list and not any(one in r.measures() for one in wanted):
+        priced = [at for at in range(len(r.columns)) if r.is_priced(at)]
+        money = r.money() if r.money() is not None else priced[0] if len(priced) == 1 else None
+        wanted = [money] if money is not None and (not wanted or money in priced) else wanted
     if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
         is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
         wanted = [label] if is_place or r.by[1] == "value" else wanted
+    if not wanted and not is_list and r.texts[0] in WHICH and _is_of_role(r, filters):
+        filtered = {one.column for one in filters}
+        texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at not in filtered]
+        wanted = [at for at in texts if not r.is_code(at)][:1]
     if label is not None and wanted == [label] and r.columns[label].type == "text" and _is_verb(r, label):
         r.is_sure = False  # `what did they order` asks for more than the code of the order
-    if len(wanted) == 1 and wanted[0] in r.measures() and _is_over_time(r, wanted[0], filters):
+    is_of_flags = any(text in AMOUNTS for text in r.texts) and all(
+        r.columns[one.column].type == "bool" for one in filters
+    )
+    if len(wanted) == 1 and wanted[0] in r.measures() and (is_of_flags or _is_over_time(r, wanted[0], filters)):
         return TableQuery("sum", filters, wanted[0], label=label)
     if len(wanted) == 1:
         is_how = any(one in ("how", "wie") and two in HOW for one, two in pairwise(r.texts))
@@ -434,6 +332,13 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if is_list:
         return TableQuery("lookup", filters, label, label=label) if label is not None else None
     return None
+
+
+def _is_of_role(r: Reading, filters: tuple[Filter, ...]) -> bool:
+    """Return whether the verb tells of the only condition: `what did Rosa win` where a column has the winners."""
+    verbs = [r.texts[at] for at, by in enumerate(r.by) if by == "role"]
+    headers = frozenset[str]().union(*(headers for words, headers in ROLES if any(one in words for one in verbs)))
+    return len(filters) == 1 and any(word.text in headers for word in r.names.headers[filters[0].column])
 
 
 def _label(r: Reading, targets: Sequence[int]) -> int | None:
@@ -451,24 +356,33 @@ def name_beside(r: Reading, query: TableQuery) -> int | None:
     label = query.label
     if label is None or query.group is not None or r.columns[label].type != "text":
         return None
-    if not r.is_code(label) and (r.is_unique(label) or label == r.which() or query.task not in ("lookup", "check")):
+    is_best = query.task in ("largest", "smallest", "first", "last")
+    is_told = is_best or query.task in ("lookup", "check")
+    if not r.is_code(label) and (r.is_unique(label) or label == r.which() or not is_told):
         return None
     used = {query.column, *(one.column for one in query.filters)}
     texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at > label and at not in used]
     if not r.is_code(label):
-        return texts[0] if texts and query.column == label else None
-    return texts[0] if texts and r.is_unique(texts[0]) and not r.is_code(texts[0]) else None
+        return texts[0] if texts and (query.column == label or is_best) else None
+    return texts[0] if texts and not r.is_code(texts[0]) and (r.is_unique(texts[0]) or _is_half(r, texts[0])) else None
+
+
+def _is_half(r: Reading, column: int) -> bool:
+    """Return whether more than half of the cells of a column differ: surnames."""
+    values = [row[column] for table in r.tables for row in table.values if row[column] is not None]
+    return len(set(values)) > 0.5 * len(values)
 
 
 def _is_rate(r: Reading, column: int) -> bool:
     """Return whether a column of numbers tells something for each of a kind: `Price per night` makes no groups."""
-    return column in r.measures() and any(word.text in PER for word in r.names.headers[column])
+    is_told = column in r.measures() or r.is_priced(column)
+    return is_told and any(word.text in PER for word in r.names.headers[column])
 
 
 def _is_only_measure(r: Reading, column: int) -> bool:
     """Return whether a column of numbers is what is asked of each: no group, but where other numbers are named too."""
     others = [at for at in r.mentioned if at != column and at in r.measures()]
-    return column in r.measures() and (not others or _is_rate(r, column))
+    return _is_rate(r, column) or (column in r.measures() and not others)
 
 
 def _group(r: Reading, targets: Sequence[int]) -> tuple[int | None, Unit]:

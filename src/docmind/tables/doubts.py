@@ -17,7 +17,10 @@ from docmind.tables.reading import (
 )
 from docmind.tables.role_words import (
     ATTRIBUTES,
+    AUTHORING,
+    AUTHORS,
     COLLECTIONS,
+    COMING,
     COMPARATIVES,
     COST_HEADERS,
     COST_WORDS,
@@ -28,6 +31,7 @@ from docmind.tables.role_words import (
     EXISTING,
     FEES,
     INCOME_HEADERS,
+    LEAVING,
     OFTEN,
     ONCE,
     PARTICLES,
@@ -37,18 +41,21 @@ from docmind.tables.role_words import (
     UNITARY,
 )
 from docmind.tables.wordlists import (
+    ASKED_COLUMNS,
     COUNT_HEADERS,
     COUNTED_ROWS,
     CURRENCIES,
     EXACT_MEASURES,
     HOW,
     MEASURES,
+    MONEY,
     MONEY_HEADERS,
     MONTH_UNIT,
     MONTHS,
     PER,
     SPENDING,
     TABLE_WORDS,
+    WHICH,
     Task,
 )
 from docmind.tables.words import akin, is_function, is_light, root, same, words_of
@@ -67,6 +74,8 @@ def is_guess(r: Reading, query: TableQuery) -> bool:
 
 def is_of_one(r: Reading, query: TableQuery) -> bool:
     """Return whether a sum is sure of one row only: prices of a piece, and what is told for each, do not add up."""
+    if query.minus is not None:
+        return True
     if query.task != "sum" or query.column is None or query.group is not None:
         return False
     header = [word.text for word in r.names.headers[query.column]]
@@ -88,6 +97,8 @@ def _ignores_deed(r: Reading, query: TableQuery) -> bool:
         return False
     ignored = [at for at, by in enumerate(r.by) if by == "light"]
     if any(r.texts[at] in DEEDS or _is_particle(r, at) for at in ignored):
+        return True
+    if any(by == "role" for by in r.by) and not query.filters and not query.part:
         return True
     is_whole = not query.filters and not query.part
     return is_whole and any(not is_function(r.texts[at]) and r.texts[at] not in EXISTING for at in ignored)
@@ -118,7 +129,8 @@ def _counts_part_of_title(r: Reading, query: TableQuery) -> bool:
     word = r.texts[noun]
     heads = {head for table in r.tables for title in table.titles for head in _heads(title, r.asked.language)}
     is_measure = any(same(word, one) for one in EACH)
-    return is_measure or not any(akin(word, head) for head in heads)
+    is_limited = any(r.columns[one.column].type == "bool" for one in query.filters)
+    return is_measure or (not is_limited and not any(akin(word, head) for head in heads))
 
 
 def _heads(title: str, language: str) -> set[str]:
@@ -278,15 +290,20 @@ def _leaves_column(r: Reading, query: TableQuery) -> bool:
     """Doubt a reading that names a column of numbers and does not use it."""
     if query.task == "check" or any(r.columns[one.column].type == "bool" for one in query.filters):
         return False
-    used = {query.column, query.group, query.label, query.name, *query.plus}
+    used = {query.column, query.minus, query.group, query.label, query.name, *query.plus}
     used |= {one.column for one in (*query.filters, *query.part, *query.less)}
     return any(
         at not in used
         and at in r.measures()
         and not r.tells_time(at)
-        and any(r.by[place] == "column" for place in places)
+        and any(r.by[place] == "column" and not _is_verb_of(r, query, place) for place in places)
         for at, places in r.mentioned.items()
     )
+
+
+def _is_verb_of(r: Reading, query: TableQuery, at: int) -> bool:
+    """Return whether a word is the verb of `who rents plot 3`, where who that is is told."""
+    return query.task == "lookup" and at == 1 and r.by[0] == "asked"
 
 
 def _is_other_measure(r: Reading, query: TableQuery) -> bool:
@@ -372,6 +389,62 @@ def _ignores_how(r: Reading, query: TableQuery) -> bool:
     return is_often and any(one.operator == "in" and r.is_unique(one.column) for one in query.filters)
 
 
+def _leaves_prices(r: Reading, query: TableQuery) -> bool:
+    """Doubt what is computed of another column where a column of several currencies is asked of."""
+    used = {query.column, *(one.column for one in (*query.filters, *query.part))}
+    priced = [at for at in range(len(r.columns)) if at not in used and r.is_priced(at)]
+    return query.task not in ("lookup", "check") and any(at in r.mentioned or r.is_money for at in priced)
+
+
+def _adds_both_ways(r: Reading, query: TableQuery) -> bool:
+    """Doubt that amounts with two signs are what was spent or received: only a part of them is."""
+    words = LEAVING | COMING | EARNING | COST_WORDS | SPENDING
+    if query.task not in ("sum", "mean", "median") or query.column is None or not words & set(r.texts):
+        return False
+    held = [row[query.column] for table in r.tables for row in table.values]
+    signs = {value > 0 for value in held if isinstance(value, float) and value}
+    is_limited = any(one.column == query.column for one in query.filters)
+    return len(signs) > 1 and not is_limited and not r.is_named(query.column)
+
+
+def _counts_gaps(r: Reading, query: TableQuery) -> bool:
+    """Doubt a count of rows as tickets where some rows have no ticket."""
+    if query.task != "count" or query.is_distinct or query.column is not None or query.group is not None:
+        return False
+    end = next((end for task, _start, end in r.asked.tasks if task == "count"), 0)
+    counted = [at for at, places in r.mentioned.items() if any(end <= place < end + 2 for place in places)]
+    return any(row[at] is None for table in r.tables for row in table.values for at in counted)
+
+
+def _labels_by_time(r: Reading, query: TableQuery) -> bool:
+    """Doubt that a date tells which repair was the cheapest."""
+    if query.task not in _BEST or query.label is None or query.label == query.column:
+        return False
+    places = r.mentioned.get(query.label, ())
+    is_named = any(r.texts[at] in ASKED_COLUMNS["when"] or r.texts[at] in MONTH_UNIT for at in places)
+    return r.columns[query.label].type == "date" and bool(places) and not is_named and r.texts[0] in WHICH
+
+
+def _takes_money_for_thing(r: Reading, query: TableQuery) -> bool:
+    """Doubt that `how much oil` was delivered is an amount of money."""
+    column, how = query.column, next((at for at, text in enumerate(r.texts) if text in _MUCH and at < 3), None)
+    if column is None or how is None or how + 1 >= len(r.by) or column in r.mentioned or r.is_money:
+        return False
+    is_thing = r.by[how + 1] in ("title", "value", "role") and r.texts[how + 1] not in MONEY
+    return query.task in ("sum", "lookup", "mean") and is_thing and column == r.money()
+
+
+def _is_no_author(r: Reading, query: TableQuery) -> bool:
+    """Doubt that who is named beside a book, its reader, has written it."""
+    if query.task not in ("lookup", "check") or query.column is None or "asked" not in r.by:
+        return False
+    deeds = any(text in AUTHORING and by == "light" for text, by in zip(r.texts, r.by, strict=True))
+    return deeds and not any(word.text in AUTHORS for word in r.names.headers[query.column])
+
+
+_MUCH = frozenset({"much", "viel", "cuanto", "cuanta", "quanto", "quanta", "wieviel"})
+
+
 DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _ignores_deed,
     _ignores_attribute,
@@ -395,4 +468,10 @@ DOUBTS: tuple[Callable[[Reading, TableQuery], bool], ...] = (
     _is_no_money,
     _ends_verb,
     _counts_or_adds,
+    _leaves_prices,
+    _adds_both_ways,
+    _counts_gaps,
+    _labels_by_time,
+    _takes_money_for_thing,
+    _is_no_author,
 )

@@ -28,6 +28,7 @@ from docmind.tables.wordlists import (
     BETWEEN,
     MEASURES,
     MONEY,
+    NUMBER_WORDS,
     SINCE,
     THROUGH,
     WEEKDAYS,
@@ -64,6 +65,18 @@ def find_spans(r: Reading) -> None:
                 r.filters.append(Filter(months, "in", tuple(sorted(held, key=lambda one: month_of(_roots(str(one)))))))
                 r.by[start:end] = ["date"] * (end - start)
                 r.score += 3
+        elif not year and (column := _quarter_named(r, first, last)) is not None:
+            r.mentioned.setdefault(column, []).extend(range(start, end))
+            r.by[start:end] = ["column"] * (end - start)
+
+
+def _quarter_named(r: Reading, first: int, last: int) -> int | None:
+    """Return the column that is named `Q2` or `H1` where the months are those of the second quarter or first half."""
+    size = last - first + 1
+    names = {3: ("q", "t"), 6: ("h", "s")}.get(size, ())
+    wanted = {f"{letter}{last // size}" for letter in names} | {f"{last // size}{letter}" for letter in names}
+    found = [at for at in r.measures() if len(r.names.headers[at]) == 1 and r.names.headers[at][0].text in wanted]
+    return found[0] if len(found) == 1 and last % size == 0 else None
 
 
 def _roots(value: str) -> tuple[str, ...]:
@@ -200,13 +213,16 @@ def _how_timed(r: Reading, start: int) -> tuple[str, int]:
 def find_numbers(r: Reading) -> None:
     _find_between(r)
     for at, word in enumerate(r.words):
-        if r.by[at] or not word.text[0].isdigit():
+        is_spelled = word.text in NUMBER_WORDS
+        if r.by[at] or not (word.text[0].isdigit() or is_spelled):
             continue
         try:
-            value = float(word.root)
+            value = float(NUMBER_WORDS[word.text] if is_spelled else word.root)
         except ValueError:
             continue
         sign, start = _sign_before(r, at)
+        if is_spelled and not sign:
+            continue
         if sign:
             column = _number_column(r, at)
             if column is not None:

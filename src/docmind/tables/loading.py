@@ -14,12 +14,16 @@ from docmind.embedding import fold, name_of
 from docmind.errors import DamagedError, NotFoundError
 from docmind.records.documents import DocumentInfo
 from docmind.tables.values import Column, Sql, as_stored, typed
-from docmind.tables.wordlists import MEANS, TOTALS
+from docmind.tables.wordlists import ALL, MEANS, TOTALS
 
 ROWS = 100_000  # of one table; a longer one is partial
 PAGES = 4_000  # pages read for the tables of one document; a longer one has partial tables
 _DOCUMENTS = 512  # documents whose tables are kept in memory
 _CELLS = 2_000_000  # cells that are kept in memory over all documents
+_LOOKED = 12  # first rows by which it is told whether one names the columns
+_FEWEST = 3  # of such rows
+_LINES_ABOVE, _LONGEST_LINE = 3, 80  # lines above a table on its page that are its titles, and their characters
+_LONGEST_NAME = 40  # characters
 _HEADINGS = 3  # innermost headings above a table that name it
 
 
@@ -76,26 +80,37 @@ class Table:
 class Unread:
     """A table as it stands on pages. Its rows are read, and its columns typed, where a question may be about it."""
 
-    def __init__(self, info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, is_whole: bool) -> None:
+    def __init__(
+        self,
+        info: DocumentInfo,
+        parts: Sequence[tuple[int, str, PageBlock]],
+        above: tuple[str, ...] = (),
+        *,
+        is_whole: bool,
+    ) -> None:
         """Set up; `parts` are its rows in their order, each with its page and the text of that."""
         self._info, self._parts, self._is_whole = info, parts, is_whole
         about = parts[0][2].table
         assert about is not None
-        self.about, self.path = about, parts[0][2].path
+        self.about, self.path = about, parts[0][2].path or above
+        self.header, self._has_own_head = about.header, False
+        if not any(about.header) and (head := _head_of(parts, is_english=info.language in ("", "en"))):
+            self.header, self._has_own_head = head, True
         self.doc_id, self.label = info.doc_id, name_of(info.document, info.title)
         self.size = sum(len(block.cells) for _page_no, _text, block in parts)
 
     @cached_property
     def folded(self) -> str:
         """All that it says, with the names of it, folded: what a word of a question may stand for."""
-        titles = " ".join((*self.about.header, *_titles_of(self.label, self.about, self.path)))
+        titles = " ".join((*self.header, *_titles_of(self.label, self.about, self.path)))
         spans = ((text[block.start : block.end]) for _page_no, text, block in self._parts)
         return fold("\n".join((titles, *spans)).lower())
 
     @cached_property
     def read(self) -> Table | None:
         """The table with its rows and typed columns; None where no row has cells."""
-        return _joined(self._info, self._parts, is_whole=self._is_whole)
+        parts = [part for part in self._parts if part[2].cells][1:] if self._has_own_head else self._parts
+        return _joined(self._info, parts, self.header, self.path, is_whole=self._is_whole)
 
 
 class Tables:
@@ -161,6 +176,7 @@ def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
     pages = catalog.structures_of(info.doc_id)
     is_whole = info.pages <= len(pages) <= PAGES
     parts: dict[int, list[tuple[int, str, PageBlock]]] = {}
+    above: dict[int, tuple[str, ...]] = {}
     for page_no, text, packed in islice(pages, PAGES):
         if not may_have_tables(packed):
             continue
@@ -171,12 +187,51 @@ def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
             is_whole = False
             continue
         for block in structure:
+            if block.table is not None and block.table.number not in above:
+                above[block.table.number] = _lines_above(text, block)
             if block.kind == "row" and block.table is not None:
                 parts.setdefault(block.table.number, []).append((page_no, text, block))
-    return tuple(Unread(info, rows, is_whole=is_whole) for rows in parts.values())
+    return tuple(Unread(info, rows, above[number], is_whole=is_whole) for number, rows in parts.items())
 
 
-def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, is_whole: bool) -> Table | None:
+def _lines_above(text: str, first: PageBlock) -> tuple[str, ...]:
+    """Return the titles of a table that nothing marks: the first lines of its page, where the table follows them."""
+    lines = [line.strip() for line in text[: first.start].splitlines() if line.strip()]
+    is_marked = bool(first.path) or first.table is None or bool(first.table.caption)
+    if is_marked or not 0 < len(lines) <= _LINES_ABOVE or any(len(line) > _LONGEST_LINE for line in lines):
+        return ()
+    return tuple(line for line in lines if not line.endswith((".", ":", ";", ",")))
+
+
+def _head_of(parts: Sequence[tuple[int, str, PageBlock]], *, is_english: bool) -> tuple[str, ...]:
+    """Return the cells of a first row that names the columns though nothing marks it; none where it names none.
+
+    Such names are short, without digits, and all different, and a column has dates, numbers, or yes and no below it.
+    """
+    shown = [
+        _row(page_no, text, block, len(block.cells)).shown for page_no, text, block in parts[:_LOOKED] if block.cells
+    ]
+    if len(shown) < _FEWEST or len({len(row) for row in shown}) > 1:
+        return ()
+    head, below = shown[0], shown[1:]
+    is_plain = all(cell and len(cell) <= _LONGEST_NAME and not any(map(str.isdigit, cell)) for cell in head)
+    if len(head) < 2 or not is_plain or len({fold(cell.lower()) for cell in head}) < len(head) or head[0].endswith(":"):
+        return ()
+    for at, name in enumerate(head):
+        column, _values = typed(name, [row[at] for row in below], is_english=is_english)
+        if column.type not in ("text", "empty") and typed(name, [name], is_english=is_english)[0].type == "text":
+            return head
+    return ()
+
+
+def _joined(
+    info: DocumentInfo,
+    parts: Sequence[tuple[int, str, PageBlock]],
+    header: Sequence[str],
+    path: tuple[str, ...],
+    *,
+    is_whole: bool,
+) -> Table | None:
     """Return rows of one table as a table; None where none of them has cells."""
     first = parts[0][2]
     assert first.table is not None
@@ -185,9 +240,10 @@ def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, 
     if not wide:
         return None
     rows = [_row(page_no, text, block, wide) for page_no, text, block in held]
-    names = (*first.table.header[:wide], *("" for _ in range(wide - len(first.table.header))))
+    names = (*header[:wide], *("" for _ in range(wide - len(header))))
     counted = [row for row in rows if not _adds_up(row.shown)]
     is_english = info.language in ("", "en")
+    counted = _without_sum(counted, is_english=is_english)
     columns: list[Column] = []
     by_column: list[list[Sql]] = []
     for at, name in enumerate(names):
@@ -204,7 +260,7 @@ def _joined(info: DocumentInfo, parts: Sequence[tuple[int, str, PageBlock]], *, 
         info.label,
         name_of(info.document, info.title),
         first.table,
-        first.path,
+        path,
         tuple(columns),
         tuple(counted),
         tuple(zip(*by_column, strict=True)),
@@ -222,11 +278,36 @@ def _row(page_no: int, text: str, block: PageBlock, wide: int) -> Row:
     return Row(page_no, (block.start, block.end), cells, shown, text[block.start : block.end], block.raws)
 
 
+def _without_sum(rows: list[Row], *, is_english: bool) -> list[Row]:
+    """Return rows without the last one where its numbers are the sums of those above it.
+
+    So are all of its numbers, in two columns or more, or in one where nothing or a word such as `All` stands beside it.
+    """
+    if len(rows) < _FEWEST:
+        return rows
+    *above, last = rows
+    sums = others = 0
+    for at, cell in enumerate(last.shown):
+        if not any(map(str.isdigit, cell)):
+            continue
+        column, values = typed("", [row.shown[at] for row in rows], is_english=is_english)
+        held = [value for value in values[:-1] if isinstance(value, float)]
+        if column.type not in ("number", "duration") or len(held) < 2 or not isinstance(values[-1], float):
+            others += 1
+        elif abs(sum(held) - values[-1]) < 0.5 * 10.0**-column.places and sum(map(bool, held)) > 1:
+            sums += 1
+        else:
+            others += 1
+    said = fold(" ".join(cell for cell in last.shown if not any(map(str.isdigit, cell))).lower()).split()
+    is_word = not said or said[0] in ALL
+    return above if not others and (sums > 1 or (sums == 1 and is_word)) else rows
+
+
 def _adds_up(shown: Sequence[str]) -> bool:
     """Return whether a row holds the total or the mean of others: such a word, beside numbers only."""
     filled = [cell for cell in shown if cell]
     if len(shown) < 2 or not filled:
         return False
     said = fold(filled[0].lower()).replace("grand ", "").split()
-    is_word = said[0].strip(":") in TOTALS | MEANS and len(said) <= 4
+    is_word = 0 < len(said) <= 4 and said[0].strip(":") in TOTALS | MEANS
     return is_word and len(filled) > 1 and all(any(map(str.isdigit, cell)) for cell in filled[1:])

@@ -15,14 +15,22 @@ from docmind.tables.reading import (
 )
 from docmind.tables.role_words import (
     BOTH,
+    COMING,
+    INWARD,
+    LEAVING,
+    OPPOSITES,
+    OUTWARD,
     ROLES,
     TIMES,
 )
 from docmind.tables.wordlists import (
+    AMOUNTS,
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
     BESIDE_NAMES,
     BETWEEN,
+    BILLED,
+    CHANGING,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
@@ -134,11 +142,12 @@ def _find_rates(r: Reading) -> None:
 
 def _name_by_tasks(r: Reading) -> None:
     """Take `total` for the column of that name; a sum is still asked for."""
+    named = {"sum", "share", "difference"} | ({"largest", "smallest", "mean"} if r.runs else set())
     for task, start, end in r.asked.tasks:
         for column in r.measures():
             header = [word.root for word in r.names.headers[column]]
             own = [at for at in range(start, end) if r.texts[at] not in BESIDE_NAMES]  # `share of` is named `Share`
-            if [r.words[at].root for at in own] == header and len(own) == 1 and task in ("sum", "share", "difference"):
+            if [r.words[at].root for at in own] == header and len(own) == 1 and task in named:
                 r.mentioned.setdefault(column, []).append(own[0])
                 for at in range(start, end):
                     r.by[at] = "task" if task == "sum" else "column"
@@ -189,6 +198,20 @@ def find_roles(r: Reading) -> None:
         measures = [column for column in fitting if column in r.measures()]
         if len(measures) == 1:
             r.role = measures[0]
+
+
+def find_directions(r: Reading) -> None:
+    """Take `spent` and `received` for the columns of a statement that have what leaves and what comes in."""
+    sides = [
+        [at for at in r.measures() if any(word.text in side for word in r.names.headers[at])]
+        for side in (OUTWARD, INWARD)
+    ]
+    if [len(columns) for columns in sides] != [1, 1] or sides[0] == sides[1]:
+        return
+    for at, text in enumerate(r.texts):
+        for (column,), words in zip(sides, (LEAVING, COMING), strict=True):
+            if text in words and not r.by[at]:
+                r.mention(column, [at])
 
 
 def _has_word(r: Reading, text: str, column: int) -> bool:
@@ -331,10 +354,11 @@ def find_flags(r: Reading) -> None:
                 plain = word.text.removeprefix("un").removeprefix("in") if word.text[:2] in ("un", "in") else word.text
                 header = [name for name in r.names.headers[column] if not is_light(name.text)]
                 is_plain = r.by[at] == "column" and at in r.mentioned.get(column, ())
+                plain = OPPOSITES.get(word.text, plain)
                 is_denied = not r.by[at] and plain != word.text and any(same(plain, name.text) for name in header)
                 if is_plain or is_denied:
                     r.by[at] = "value"
-                    is_negated = r.is_negated(at) or is_denied
+                    is_negated = r.is_negated(at) or is_denied or r.texts[max(0, at - 2) : at] == ["to", "be"]
                     r.filters.append(Filter(column, "=", (0.0 if is_negated else 1.0,)))
                     r.has_value = True
                     r.score += 3
@@ -359,11 +383,12 @@ def _find_event(r: Reading, column: int) -> None:
 
 def find_kind_words(r: Reading) -> None:
     has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in (*r.series, *r.mentioned))
+    has_money = has_money or any(map(r.is_priced, range(len(r.columns))))
     for at, word in enumerate(r.words):
         if r.by[at]:
             continue
         text = word.text
-        if text in BETWEEN and r.has("difference"):
+        if text in BETWEEN | CHANGING and r.has("difference"):
             r.by[at] = "light"
         elif text in QUANTITIES:
             r.by[at] = "quantity"
@@ -375,13 +400,21 @@ def find_kind_words(r: Reading) -> None:
             r.score += 0.5
         elif text in SPENDING and any(one in r.mentioned for one in r.measures()):
             r.by[at] = "light"  # hours are spent too
-        elif text in PEOPLE and any(one in r.mentioned for one in r.measures()):
+        elif text in BILLED and r.has("count") and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"  # so are sessions billed
+        elif _is_beside_measure(r, at) or (text in PEOPLE and any(one in r.mentioned for one in r.measures())):
             r.by[at] = "light"
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
-        elif _is_of_series(r, at) or (
-            text in _UNITS_ASKED and r.texts[at - 1] in WHICH and any(map(r.tells_time, r.mentioned))
+        elif (text == "far" and r.texts[at - 1] == "so") or (
+            _is_of_series(r, at)
+            or (
+                text in _UNITS_ASKED
+                and r.texts[at - 1] in WHICH
+                and any(r.tells_time(one) or one == r.month_column() for one in r.mentioned)
+            )
+            or (text in ("over", "across") and (*r.texts, "")[at + 1] in _SPANS - NUMBER_WORDS.keys())
         ):
             r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
@@ -396,6 +429,12 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "unit"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+def _is_beside_measure(r: Reading, at: int) -> bool:
+    """Return whether a word such as `amount` stands beside the name of a column of numbers."""
+    beside = {at - 1, at + 1}
+    return r.texts[at] in AMOUNTS and any(beside & set(r.mentioned.get(one, ())) for one in r.measures())
 
 
 _UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset(["day", "tag", "dia", "jour", "date", "datum", "fecha", "data"])
@@ -430,7 +469,13 @@ def find_signs(r: Reading) -> None:
                 r.by[at], r.has_value = "number", True
                 r.score += 3
         denied = [at for at in places if at and r.by[at - 1] == "negation?"]
-        if denied and 0.0 in r.names.numbers[column]:
+        if denied and 0.0 not in r.names.numbers[column] and _has_gaps(r, column):
+            r.by[denied[0] - 1] = "negation"
+            r.filters.append(Filter(column, "is null"))
+            r.has_value = True
+            r.score += 3
+            r.mentioned.pop(column, None)
+        elif denied and 0.0 in r.names.numbers[column]:
             r.by[denied[0] - 1] = "negation"
             r.filters.append(Filter(column, "=", (0.0,)))
             r.has_value = True

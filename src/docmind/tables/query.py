@@ -59,7 +59,7 @@ class TableQuery:
     `part` are further conditions: on the rows of which a `share` is asked, on those that a `check` asks about. For a
     `difference` the rows of `filters` and `part` are compared with those of `filters` and `less`. `top` rows or groups
     are asked for, from the one with the place `rank`. The numbers of the columns `plus` are added to those of `column`
-    in each row.
+    in each row. For a `difference` within rows, that of `minus` is compared with that of `column`.
     """
 
     task: Task
@@ -76,6 +76,7 @@ class TableQuery:
     rank: int = 1
     top: int = 1
     plus: tuple[int, ...] = ()
+    minus: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,7 @@ def _value(query: TableQuery, row: Sequence[Sql], at: int) -> Sql:
 def _used(query: TableQuery) -> list[int]:
     columns = [
         query.column,
+        query.minus,
         query.group,
         query.label,
         *(one.column for one in (*query.filters, *query.part, *query.less)),
@@ -225,6 +227,8 @@ def _found(db: sqlite3.Connection, query: TableQuery, rows: Sequence[Row]) -> Re
 
 def _compared(db: sqlite3.Connection, query: TableQuery, kept: tuple[int, ...], lacking: int, wrong: int) -> Result:
     """Return a check, a share or a difference: rows of two kinds, and what is computed of each."""
+    if query.minus is not None:
+        return _difference_within(db, query, kept, wrong)
 
     def of(filters: Sequence[Filter]) -> tuple[tuple[int, ...], float]:
         where, parameters = _where(filters)
@@ -245,6 +249,18 @@ def _compared(db: sqlite3.Connection, query: TableQuery, kept: tuple[int, ...], 
     if not rows or not others:
         return Result(kept, (), None)
     return Result(kept, (*rows, *others), abs(value - less), (), lacking, wrong, (value, less))
+
+
+def _difference_within(db: sqlite3.Connection, query: TableQuery, kept: tuple[int, ...], wrong: int) -> Result:
+    """Return the difference of two columns of the same rows, of which none lacks a number in one of them."""
+    where, parameters = _where(query.filters)
+    names = f"c{query.column}", f"c{query.minus}"
+    void = f"({names[0]} IS NULL OR {names[1]} IS NULL)"
+    (lacking,) = db.execute(f"SELECT count(*) FROM t{_and(where)} {void}", parameters).fetchone()
+    first, less = db.execute(f"SELECT sum({names[0]}), sum({names[1]}) FROM t{where}", parameters).fetchone()
+    if not kept or lacking:
+        return Result(kept, (), None, (), lacking, wrong)
+    return Result(kept, kept, abs(first - less), (), 0, wrong, (first, less))
 
 
 def best_groups(query: TableQuery, groups: Sequence[Group]) -> tuple[Group, ...]:
@@ -313,6 +329,8 @@ def sql_of(query: TableQuery, columns: Sequence[Column], source: str, join: tupl
     column = " + ".join(map(named, (query.column, *query.plus))) if query.column is not None else "*"
     if query.task == "count":
         what = f"count(DISTINCT {column})" if query.is_distinct else "count(*)"
+    elif query.minus is not None:
+        what = f"abs(sum({column}) - sum({named(query.minus)}))"
     elif query.task in ("share", "difference"):
         value = "count(*)" if query.column is None else f"sum({column})"
         part, less = (f"{value} FILTER ({_all_of(said(one)).strip()})" for one in (query.part, query.less))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from docmind.tables.asking import (
     Asked,
@@ -13,6 +13,9 @@ from docmind.tables.naming import (
 )
 from docmind.tables.query import (
     Filter,
+)
+from docmind.tables.role_words import (
+    SETTLED,
 )
 from docmind.tables.values import (
     Sql,
@@ -37,6 +40,10 @@ from docmind.tables.words import (
     akin,
     is_light,
     same,
+)
+
+_CURRENCY = re.compile(
+    "|".join(rf"(?<![^\W\d_]){re.escape(one)}(?![^\W\d_])" for one in sorted(CURRENCIES, key=len, reverse=True))
 )
 
 
@@ -123,8 +130,12 @@ class Reading:
     @property
     def is_money(self) -> bool:
         """Whether a word asks for money."""
+        is_counted = self.has("share") or self.has("count")
         return any(
-            by == "money" or (text in MONEY and by == "title") for text, by in zip(self.texts, self.by, strict=True)
+            by == "money"
+            or (text in MONEY and by == "title")
+            or (text in SETTLED and by == "value" and self.asked.is_how_much and not is_counted)
+            for text, by in zip(self.texts, self.by, strict=True)
         )
 
     def is_code(self, column: int) -> bool:
@@ -197,6 +208,36 @@ class Reading:
         whole = [at for at in both or by_name if any(word.text in TOTALS for word in self.names.headers[at])]
         return both[0] if len(both) == 1 else whole[0] if len(whole) == 1 else None
 
+    def measured(self, numeric: Sequence[int]) -> int | None:
+        """Return the column of numbers that is meant: the named one, that of money, or the only one."""
+        if len(numeric) == 1:
+            return numeric[0]
+        if numeric:
+            return None
+        if self.is_money:
+            return self.money()
+        measures = self.measures()
+        if (len(measures) == 1 and self.columns[measures[0]].unit == "%") or self._is_percent(measures):
+            return None  # shares are neither added up nor the size of what they are of
+        if self.role is not None:
+            return self.role
+        if len(measures) > 1:
+            is_about_rows = any(self.is_unique(one) for one in self.mentioned if self.columns[one].type == "text")
+            column = self.money() if is_about_rows or self.subject else None
+            if column is not None and not any(word.text in TOTALS for word in self.names.headers[column]):
+                self.is_sure = False  # one of several columns, by default
+            return column
+        return measures[0] if measures else None
+
+    def _is_percent(self, measures: Sequence[int]) -> bool:
+        return len(measures) == 1 and any(word.text == "%" for word in self.names.headers[measures[0]])
+
+    def is_priced(self, column: int) -> bool:
+        """Return whether a column of texts has amounts of several currencies: nothing to add up or compare."""
+        values = [row[column] for table in self.tables for row in table.values if row[column] is not None]
+        priced = sum(any(map(str.isdigit, str(one))) and _CURRENCY.search(str(one)) is not None for one in values)
+        return self.columns[column].type == "text" and priced >= 0.8 * len(values) > 0
+
     def asked_column(self, text: str) -> int | None:
         """Return the column that `who`, `when` or `where` asks for: the one that is named, else by its name."""
         wanted = ASKED_COLUMNS[text]
@@ -205,8 +246,9 @@ class Reading:
         fitting = [at for at, one in enumerate(self.columns) if one.type in kinds]
         filtered = {one.column for one in self.filters} | {column for column, _is_negated in self.values}
         named = [at for at in fitting if at in self.mentioned and at not in filtered]
-        if len(named) == 1:
-            return named[0]
+        is_other = "person" in wanted and any(self._tells_who(at, wanted) for at in fitting if at not in filtered)
+        if len(named) == 1 and (not is_other or self._tells_who(named[0], wanted)):
+            return named[0]  # `who has had a tool` asks for its borrower
         if kind == "date" and len(fitting) == 1:
             return fitting[0]
         by_name = [
@@ -224,6 +266,10 @@ class Reading:
         if len(by_name) > 1:
             self.is_sure = False
         return by_name[0] if by_name else None
+
+    def _tells_who(self, column: int, wanted: frozenset[str]) -> bool:
+        header = self.names.headers[column]
+        return any(word.text in wanted or word.root in wanted for word in header) or self._names_team(column)
 
     def _names_team(self, column: int) -> bool:
         return any(word.text in TEAMS or word.root in TEAMS for word in self.names.headers[column])

@@ -60,6 +60,7 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("buy buys bought buying purchase purchased order ordered orders compra compro comprou compraram comprado "
         "compraron "
          "kauft kaufte gekauft bestellt bestellte achete achetes acheter commande",
+         "supplier vendor lieferant proveedor fornecedor fournisseur "
          "customer client buyer cliente kunde kundin comprador kaufer acheteur"),
         ("sold sell sells selling vendido vendida vendidos vendidas vendieron vendio venderam vendeu vendem vende "
         "verkauft "
@@ -76,9 +77,55 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("ride rode rides walk walked travel travelled cycled", "distance km miles distancia distanz kilometres"),
         ("win won wins", "winner champion"),
         ("born", "birthday birth dob"),
+        ("send sends sent ship ships shipped", "sender consignor"),
+        ("begin begins start starts open opens beginnt anfangt comeca empieza commence",
+         "time start begin opens hour uhrzeit zeit beginn hora inicio heure debut"),
     )
 )  # fmt: skip
 """Verbs, and the headers of columns whose cells have that part in what they tell."""
+OUTWARD = _set(
+    "out debit debits withdrawal withdrawals expense expenses outgoing outgoings payments spent soll belastung "
+    "ausgang ausgaben debe cargo cargos gastos salida salidas debito debitos saida saidas despesas "
+    "sortie sorties depenses"
+)
+"""Words in headers of the money that leaves an account or a till."""
+INWARD = _set(
+    "in credit credits deposit deposits income incoming receipts received haben gutschrift eingang einnahmen haber "
+    "abono abonos ingresos entrada entradas credito creditos receitas recettes entree entrees"
+)
+"""Words in headers of the money that comes in."""
+LEAVING = _set(
+    "spend spent spending pay pays paid payment payments withdrew withdrawn debited outgoing ausgegeben "
+    "bezahlt gezahlt abgebucht gaste gastado gastei gastamos pago pague paguei pagou pagaron depense paye"
+)
+"""Words of a question for money that leaves."""
+COMING = _set(
+    "receive receives received receipt receipts earn earned income credited deposited incoming erhalten eingenommen "
+    "eingegangen gutgeschrieben recibi recibido recibimos recebi recebemos recebido recu encaisse"
+)
+"""Words of a question for money that comes in."""
+AUTHORING = _set(
+    "wrote written write writes escribio escribieron escreveu escreveram ecrit schrieb geschrieben made makes built "
+    "played plays play served serves drove drives flew flies designed painted invented"
+)
+"""What somebody does who is named by what he is for it."""
+AUTHORS = _set(
+    "author autor writer auteur verfasser autora maker hersteller builder player spieler server waiter driver fahrer "
+    "pilot designer painter artist inventor by von por par"
+)
+OPPOSITES: Mapping[str, str] = {
+    "failed": "passed", "fail": "passed", "absent": "present", "rejected": "approved", "durchgefallen": "bestanden",
+    "abgelehnt": "genehmigt", "rechazado": "aprobado", "reprovado": "aprovado",
+}  # fmt: skip
+"""Words for the no of a column of yes and no, by its name."""
+SETTLED = _set("paid unpaid settled unsettled bezahlt unbezahlt pago pagado pagada paye payee impago owed outstanding")
+"""Words for what a column of yes and no tells of an amount."""
+LASTING = _set("longest shortest langsten kurzesten")
+SINCE_HEADERS = _set(
+    "since joined start started hired moved member began seit eintritt eingetreten einzug beginn desde alta ingreso "
+    "entrada depuis entree"
+)
+"""Words in headers of dates from which something has lasted until now."""
 BIRTHS = _set(
     "born birth birthday built founded year geboren geburtsdatum geburtstag baujahr gebaut gegrundet "
     "nacimiento "
@@ -120,6 +167,8 @@ RELATED = tuple(
         "go goes destination destino ziel to",
         "hire hired join joined joins start started begin began employed",
         "eintritt eingetreten beigetreten",
+        "entnehmen entnommen entnahme",
+        "abgeben abgegeben abgabe ausgeliehen ausleihe",
         "alta admision contratado",
         "salary salaries payroll wage wages pay earnings earns earn",
         "sale sales sold sell sells vendas venda vendido vendida vendidos vendidas ventas venta vendu vendus "

@@ -9,7 +9,7 @@ from itertools import pairwise
 from docmind.tables.query import Filter, TableQuery
 from docmind.tables.reading import Reading
 from docmind.tables.role_words import BOTH, EACH
-from docmind.tables.wordlists import MONTHS, NUMBER_WORDS, THROUGH, Task
+from docmind.tables.wordlists import MONTHS, NUMBER_WORDS, THROUGH, WHICH, Task
 from docmind.tables.words import Word, is_light, same
 
 _QUARTER = re.compile(r"[qt][1-4]|[1-4][qt]|s[12]|h[12]")
@@ -54,7 +54,8 @@ def asked_series(r: Reading, series: tuple[int, ...]) -> tuple[int, ...]:
 
 def added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQuery | None:
     """Return a sum over several columns of each row, one for each time; None where no such is asked."""
-    asks = r.has("sum") or r.asked.is_how_much or r.has("count") or r.has("largest") or r.has("smallest")
+    is_whole = r.texts[0] in WHICH and bool(BOTH & set(r.texts))  # `what did it take in the whole year`
+    asks = is_whole or r.has("sum") or r.asked.is_how_much or r.has("count") or r.has("largest") or r.has("smallest")
     if not asks or r.has("mean") or r.has("median") or r.has("difference") or r.has("share") or not r.series:
         return None
     columns = asked_series(r, r.series)
@@ -63,7 +64,7 @@ def added(r: Reading, label: int | None, filters: tuple[Filter, ...]) -> TableQu
     unnamed = len(columns) == len(r.series)
     if (r.has("count") and not counts_measure(r)) or (r.rank, r.top) != (1, 1):
         return None
-    if unnamed and not (r.is_money or r.role is not None or r.has("sum") or counts_measure(r) or r.subject):
+    if unnamed and not (r.is_money or r.role is not None or r.has("sum") or counts_measure(r) or r.subject or is_whole):
         return None
     task: Task = "largest" if r.has("largest") else "smallest" if r.has("smallest") else "sum"
     if task == "sum" and not (filters or r.subject or r.is_money):

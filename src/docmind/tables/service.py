@@ -38,7 +38,7 @@ class _Group:
 
     def __init__(self, tables: Sequence[Unread], versions: Mapping[str, Version]) -> None:
         self._tables, self._versions = tables, versions
-        self.header = frozenset(fold(name.lower()) for name in tables[0].about.header)
+        self.header = frozenset(fold(name.lower()) for name in tables[0].header)
 
     def has(self, starts: frozenset[str]) -> bool:
         """Return whether one of the beginnings of a word stands in these tables."""
@@ -233,7 +233,7 @@ class TableAnswers:
         tables, is_whole = self._tables_of(filters)
         by_header: dict[tuple[str, ...], list[Unread]] = {}
         for table in tables:
-            by_header.setdefault(tuple(fold(name.lower()) for name in table.about.header), []).append(table)
+            by_header.setdefault(tuple(fold(name.lower()) for name in table.header), []).append(table)
         versions = self._catalog.versions({table.doc_id for table in tables}) if tables else {}
         groups = [_Group(one, versions) for one in by_header.values()]
         with self._lock:

@@ -13,6 +13,7 @@ from docmind.tables.phrases import SAID
 from docmind.tables.query import Filter, Group, Result, best_groups, sql_of
 from docmind.tables.understanding import Understood
 from docmind.tables.values import Sql
+from docmind.tables.wordlists import CURRENCIES
 
 CITED = 12  # rows of an answer that are sources
 LISTED = 100  # rows of an answer that are listed
@@ -127,6 +128,12 @@ class Telling:
                     value=value, part=self._value(first), whole=self._value(second), column=self._name(query.column)
                 )
             return f"{told}{condition}{self._place()}."
+        if query.minus is not None:
+            other = said["="].format(column=self._name(query.minus), value=self._value(second))
+            told = said["difference"].format(
+                value=self._value(result.value), column=self._name(query.column), part=self._value(first), less=other
+            )
+            return f"{told}{self._where()}{self._place()}."
         part, less = (
             f"{self._value(value)} ({said['and'].join(map(self._condition, one))})"
             for value, one in ((first, query.part), (second, query.less))
@@ -310,7 +317,8 @@ def told(
     sources = _sources(telling, rows, catalog)
     if not sources:
         return None
-    is_sure = understood.is_sure and not others and not result.wrong and not result.is_tied and _is_clear(telling)
+    is_told = telling.query.task == "lookup" or not result.wrong  # a cell of another kind is shown as it is
+    is_sure = understood.is_sure and not others and is_told and not result.is_tied and _is_clear(telling)
     is_sure = is_sure and not (understood.is_of_one and len(result.kept) > 1)
     is_sure = is_sure and is_whole and not any(table.is_partial for table in understood.tables)
     text = telling.text()
@@ -343,7 +351,20 @@ def _is_clear(telling: Telling) -> bool:
         return any(telling.rows[n][1].shown[query.column] for n in result.kept)
     if query.task == "check":
         return result.value in (0.0, float(len(result.kept)))
+    if query.task in ("largest", "smallest") and query.filters and query.group is None and len(result.kept) == 1:
+        return False  # nothing is compared: `minimum` may be the name of what is asked for
+    if query.column is not None and query.task != "count" and _is_of_several_currencies(telling):
+        return False
     return query.task not in ("share", "difference") or (result.value is not None and not result.lacking)
+
+
+def _is_of_several_currencies(telling: Telling) -> bool:
+    """Return whether a column beside the numbers says that they are of several currencies."""
+    for at, column in enumerate(telling.columns):
+        said = {telling.rows[n][1].shown[at] for n in telling.result.kept} if column.type == "text" else set()
+        if len(said - {""}) > 1 and said - {""} <= CURRENCIES:
+            return True
+    return False
 
 
 def _said_before(
@@ -393,7 +414,7 @@ def _sources(telling: Telling, rows: Sequence[int], catalog: Catalog) -> tuple[S
     """Return the first rows of an answer as sources, with boxes over the cells that it rests on."""
     query = telling.query
     used = [query.column, *query.plus, *(one.column for one in (*query.filters, *query.part, *query.less)), query.group]
-    used.append(query.name if query.best else None)
+    used += [query.minus, query.name if query.best else None]
     if query.task not in ("sum", "mean", "median") or not query.filters:
         used.append(query.label)
     columns = list(dict.fromkeys(column for column in used if column is not None)) or [0]

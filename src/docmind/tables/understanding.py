@@ -31,6 +31,7 @@ from docmind.tables.loading import (
 )
 from docmind.tables.matching import (
     find_adjectives,
+    find_directions,
     find_flags,
     find_headers,
     find_kind_words,
@@ -97,6 +98,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_headers(r, least=1)
     find_adjectives(r)
     find_roles(r)
+    find_directions(r)
     if not find_titles(r):
         return None
     find_weekdays(r)

@@ -41,6 +41,8 @@ NOTHING = _set("- – — n/a na n.a. ./. … ...") | {""}
 
 TOTALS = _set("total totals totais totales sum summe gesamt soma suma somme subtotal gesamtsumme zwischensumme")
 """The first words of a row that adds up the others."""
+ALL = _set("all alle alles todos todas tudo todo tous toutes together zusammen whole overall balance")
+"""Others, beside numbers that are the sums of those above."""
 MEANS = _set("average mean durchschnitt mittelwert media promedio moyenne")
 
 # German superlatives, by the task and their stem.
@@ -73,7 +75,8 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "sum total totals altogether in_total in_all overall add_up sum_of total_of soma suma somme summe "
         "insgesamt "
         "together zusammen juntos juntas ensemble no_total en_total au_total ao_todo sumar somar somam suman "
-        "combined gesamtsumme gesamt total_amount"
+        "combined gesamtsumme gesamt total_amount everything come_to comes_to amount_to amounts_to "
+        "added_up added_together zusammengerechnet"
     ),
     "median": _set("median mediana mediane medianwert the_median"),
     "share": _set(
@@ -84,14 +87,16 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "anteil welcher_anteil prozentsatz wie_viel_prozent wieviel_prozent wie_viele_prozent what_percent"
     ),
     "difference": _set(
-        "difference difference_between difference_in how_much_more how_many_more how_much_less how_many_fewer "
+        "by_how_much by_how_many difference difference_between difference_in how_much_more how_many_more how_much_less "
+        "how_many_fewer "
         "how_much_higher how_much_longer how_much_older how_much_cheaper how_much_heavier diferencia diferenca "
         "unterschied differenz ecart a_mais a_menos cuanto_mas cuantos_mas cuantas_mas cuanto_menos quanto_mais "
         "quantos_mais quantas_mais quanto_menos wie_viel_mehr wie_viele_mehr wieviel_mehr wie_viel_weniger "
         "combien_de_plus combien_de_moins"
     ),
     "largest": _set(
-        "top most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
+        "top furthest farthest am_weitesten mas_lejos mais_longe plus_loin "
+        "most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
         "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
         "les_plus_chers mas_caros mas_caras mais_caros mais_caras mas_altos mas_altas mais_altos mais_altas "
         "mas_viejo mas_vieja mais_velho mais_velha mas_antiguo mas_antigua mais_antigo mais_antiga plus_vieux "
@@ -144,6 +149,8 @@ MEASURES: Mapping[str, frozenset[str]] = {
          "nights noches noites nachte nuits length duration distance longitud duracion distancia comprimento "
          "duracao laenge lange dauer longueur duree "
          "km minutes min time hours days"),
+        ("furthest farthest am_weitesten mas_lejos mais_longe plus_loin",
+         "distance length km distancia entfernung weite distance longueur"),
         ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara "
         "mas_barato "
          "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher "
@@ -245,6 +252,7 @@ COUNTED_ROWS = _set(
     "filas zeile zeilen eintrag eintrage eintraege lignes ligne times time vezes veces fois mal transactions"
 )
 
+BILLED = _set("billed invoiced charged sold paid abgerechnet berechnet facturados faturados")
 SPENDING = _set("spend spent spending gaste gastado gastei ausgegeben depense")
 PER = _set("nach selon segun per each every by por cada pro je jeder jedem par chaque")
 NEGATIONS: Mapping[str, frozenset[str]] = {
@@ -354,7 +362,9 @@ NEUTRAL = _set(
     erhalt erhielt bekommt bekam faut fut trouve trouvent travaillent obtenu obtenue obtient recu situe
     situee possede
     feito feita feitos feitas fez fizeram preciso precisamos encontra encontram obteve obtiveram tirou
-    tiraram trabalha
+    tiraram trabalha wert werte begin begins began start starts started open opens beginnt anfangt
+    comeca empieza commence unterwegs brachte brachten bringt bringen
+    ergab ergaben gemacht durchgefuhrt done carried performed fait faites hecho
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
@@ -424,6 +434,14 @@ QUANTITIES = _set(
 )
 """Words for what a column of no money holds; they limit nothing there."""
 PEOPLE = _set("people persons person personas pessoas leute personen personnes")
+CHANGING = _set(
+    "grow grew grown shrink shrank shrunk rise rose fall fell drop dropped increase increased decrease decreased "
+    "change changed differ exceed gestiegen gesunken gewachsen aumento aumentou aumentado bajo baixou subio subiu "
+    "augmente baisse"
+)
+"""Verbs of a difference."""
+AMOUNTS = _set("amount amounts figure figures betrag betrage importe importes montante montantes montant montants")
+"""Words beside the name of a column of numbers, where they say nothing: `net amount`."""
 COUNT_HEADERS = _set(
     "quantity qty units pieces stock count menge bestand stuck anzahl cantidad unidades existencias quantidade "
     "quantite nombre unites pieces"
@@ -463,7 +481,7 @@ RELATIVE = _set("week month year day days weeks months years semana mes ano toda
 """Words for a time that only the clock tells, or that a question counts in."""
 TABLE_WORDS = _set(
     "column columns coluna columna spalte colonne table tables sheet sheets file list document documents "
-    "spreadsheet csv xlsx docx pdf html tabela folha planilha "
+    "spreadsheet csv xlsx xls xlsb docx pdf html tabela folha planilha "
     "tabla hoja documento tabelle liste blatt tableau feuille ficheiro arquivo archivo register log overview"
 )
 KEYS = _set("id no nr number numero num code year ano jahr annee room key zip postcode ref reference")

@@ -24,6 +24,7 @@ _COMPOUND = re.compile(
     r"([^\W\d_]{4,})(kosten|verbrauch|preise?|beträge?)|(zweit|dritt|viert)([^\W\d_]{4,}(?:ste|sten|ster|stes))",
     re.IGNORECASE,
 )
+_OF_VALUE = re.compile(r"([^\W\d_]{4,})(?:werte?|gehalte?)", re.IGNORECASE)  # `Nitratwert` is the nitrate
 _WORD = re.compile(r"\d{4}-\d{2}(?:-\d{2})?|\d{1,2}:\d{2}|\d(?:[\d.,'’]*\d)?|[^\W_\d][^\W_]*|[%€$£]")
 
 
@@ -47,7 +48,12 @@ def words_of(text: str) -> list[Word]:
 
 
 def _parts(raw: str) -> tuple[str, ...]:
-    """Return a German compound whose end is a word for a quantity, or whose beginning is a place, as its words."""
+    """Return a German compound of a word for a quantity, or of a place, as its words.
+
+    That it is a value says nothing.
+    """
+    if match := _OF_VALUE.fullmatch(raw):
+        return (match[1],)
     match = _COMPOUND.fullmatch(raw)
     return (match[1] or match[3], match[2] or match[4]) if match else (raw,)
 
@@ -127,6 +133,8 @@ def _forms(word: str) -> frozenset[str]:
     for end in ("s", "es", "n", "en", "e", "ed", "d", "ing", "er", "al", "als", "ung"):
         if word.endswith(end) and len(word) - len(end) >= 3:
             cut.add(word[: -len(end)])
+    if word.startswith("ge") and len(word) >= 7 and word.endswith(("t", "en")):
+        cut.add(word[2:-1].removesuffix("e"))  # a German participle: `geprüft` by a `Prüfer`
     return frozenset(cut)
 
 

@@ -124,6 +124,15 @@ def test_nul_bytes_are_left_out() -> None:
     assert opened.page(1).text == "name | n\nAda | 1\nBo | 2"
 
 
+def test_a_wide_row_may_end_with_an_empty_cell() -> None:
+    names = [f"Name of column {n}" for n in range(9)]
+    rows = [[f"value {n}" for n in range(9)], [*(f"last value {n}" for n in range(8)), ""]]
+    data = "\n".join(",".join(row) for row in (names, *rows)).encode()
+    page = reader("csv")(Upload("a.csv", data), "csv", Rules(marks=False)).page(1)
+    _head, *found = unpack(page.blocks, len(page.text))
+    assert [[" ".join(page.text[start:end].split()) for start, end in row.cells] for row in found] == rows
+
+
 def test_every_page_begins_with_the_names_of_the_columns_and_no_row_is_torn() -> None:
     dice = random.Random(3)
     towns = ["Porto", "Vila Nova de Gaia", "Braga", "Ponte de Lima"]

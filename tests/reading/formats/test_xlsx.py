@@ -601,7 +601,7 @@ def test_a_sum_over_whole_columns_ends() -> None:
 
 
 def test_a_sheet_of_too_many_cells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docmind.reading.formats.xlsx_parts._MOST_CELLS", 5)
+    monkeypatch.setattr("docmind.reading.formats.xlsx_parts.MOST_CELLS", 5)
     with pytest.raises(TooLargeError, match="more than 5 cells"):
         text_of(sheet_of(PEOPLE))
 

@@ -13,6 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from addresses import client_of, desk_in
+from archives import archive
 from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.ui.documents.served import LIBRARY
@@ -37,6 +38,15 @@ def fetched(client: TestClient, *doc_ids: str) -> Any:
     """Fetch several originals as the table does."""
     answer = client.post("/-/originals", data={"ids": ".".join(doc_ids)})
     return client.get(f"/-/originals/{answer.json()['selection']}")
+
+
+def test_a_row_tells_in_which_document_one_came(docmind: DocMind, client: TestClient) -> None:
+    docmind.add([archive("rent\u202e.zip", {"lease.txt": "The deposit of the flat is 1,800 euros."})])
+    told = client.get("/-/library").json()
+    rows = [dict(zip(told["names"], row, strict=True)) for row in told["rows"]]
+    there = {row["document"]: row for row in rows}
+    assert (there["lease.txt"]["parent"], there["lease.txt"]["place"]) == (there["rent.zip"]["doc_id"], "in rent.zip")
+    assert (there["b.txt"]["parent"], there["b.txt"]["place"]) == ("", "")
 
 
 def test_rows_are_sent_again_only_after_a_change(docmind: DocMind, client: TestClient) -> None:

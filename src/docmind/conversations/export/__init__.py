@@ -16,7 +16,7 @@ from docmind.rich_text import one_line
 
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _NAME_BYTES = 120
-_FILE_SUFFIX = re.compile(r"\.(?:pdf|docx|xlsx|epub|html?|md|txt|zip)$", re.IGNORECASE)
+_FILE_SUFFIX = re.compile(r"\.(?:pdf|docx|odt|rtf|xlsx?|xlsb|ods|pptx|epub|html?|md|txt|zip)$", re.IGNORECASE)
 """Ends a title that ends with a document's name; the export has a suffix of its own."""
 
 

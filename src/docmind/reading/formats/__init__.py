@@ -10,13 +10,13 @@ import importlib
 import io
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from docmind.documents import found_facts
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
-from docmind.records.documents import Facts, Loss, ParsedPage, Upload
+from docmind.records.documents import Enclosed, Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 _TOOL_TITLE = re.compile(
@@ -81,6 +81,13 @@ class Opened(Protocol):
     def page(self, page_no: int) -> ParsedPage: ...
 
 
+@runtime_checkable
+class Enclosing(Protocol):
+    """What an open document has that holds other documents: each is yielded once, after the pages."""
+
+    def enclosed(self) -> Iterator[Enclosed]: ...
+
+
 Open = Callable[[Upload, str, Rules], Opened]
 
 # Named, not imported: a PDF must not wait for the office libraries.
@@ -96,11 +103,21 @@ _READERS = {
     "html": ("docmind.reading.formats.html:open_html", "lxml"),
     "docx": ("docmind.reading.formats.docx:open_docx", "lxml"),
     "xlsx": ("docmind.reading.formats.xlsx:open_xlsx", "lxml"),
+    "pptx": ("docmind.reading.formats.pptx:open_pptx", "lxml"),
+    "xls": ("docmind.reading.formats.xls:open_xls", "xlrd"),
+    "xlsb": ("docmind.reading.formats.xlsb:open_xlsb", "lxml"),
+    "ods": ("docmind.reading.formats.ods:open_ods", "lxml"),
     "csv": ("docmind.reading.formats.csv_table:open_csv", "docmind"),
     "bib": ("docmind.reading.formats.bibtex:open_bibtex", "docmind"),
     "csl": ("docmind.reading.formats.csl:open_csl", "docmind"),
     "ris": ("docmind.reading.formats.ris:open_ris", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
+    "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),
+    "rtf": ("docmind.reading.formats.rtf:open_rtf", "docmind"),
+    "mail": ("docmind.reading.formats.mail:open_mail", "docmind"),
+    "mailbox": ("docmind.reading.formats.mail:open_mailbox", "docmind"),
+    "mhtml": ("docmind.reading.formats.mail:open_web_archive", "lxml"),
+    "zip": ("docmind.reading.formats.zip_archive:open_zip", "docmind"),
 }
 """The function that opens a kind of file, and the distribution that reads its format."""
 
@@ -129,10 +146,18 @@ _RATIO, _FROM = 300, 20 * _MB  # text in office files shrinks to a tenth or a fi
 
 
 def open_archive(upload: Upload, rules: Rules) -> zipfile.ZipFile:
+    """Open the package of a document, as `check_unpacked` does; none of its parts may be locked."""
+    archive = check_unpacked(upload, rules)
+    if any(member.flag_bits & 1 for member in archive.infolist()):
+        raise CorruptFileError(_("{name} holds parts that are locked.").format(name=upload.name))
+    return archive
+
+
+def check_unpacked(upload: Upload, rules: Rules, *, largest_mb: int = 0) -> zipfile.ZipFile:
     """Open an archive after its declared sizes were found acceptable.
 
-    A member that unpacks to more than it declares fails its checksum in `zipfile`. Raises `TooLargeError` or
-    `CorruptFileError`.
+    It may unpack to `largest_mb` where that is more than the rules say. A member that unpacks to more than it declares
+    fails its checksum in `zipfile`. Raises `TooLargeError` or `CorruptFileError`.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(upload.data))
@@ -141,13 +166,11 @@ def open_archive(upload: Upload, rules: Rules) -> zipfile.ZipFile:
     members = archive.infolist()
     unpacked = sum(member.file_size for member in members)
     swollen = any(m.file_size > _FROM and m.file_size > _RATIO * max(1, m.compress_size) for m in members)
-    if unpacked > rules.max_unpacked_mb * _MB or swollen:
+    if unpacked > max(rules.max_unpacked_mb, largest_mb) * _MB or swollen:
         raise TooLargeError(
             _("{name} unpacks to {size} MB, more than can be sound.").format(
                 name=upload.name, size=number_text(unpacked / _MB, 0)
             ),
             hint=_("Leave it out if you do not know its sender; else raise DOCMIND_READING__MAX_UNPACKED_MB."),
         )
-    if any(member.flag_bits & 1 for member in members):
-        raise CorruptFileError(_("{name} holds parts that are locked.").format(name=upload.name))
     return archive

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from docmind.reading.formats.number_format import general, moment, shown
-from docmind.reading.formats.xlsx_parts import ErrorValue, Range, Value
+from docmind.reading.formats.sheet_cells import ErrorValue, Range, Value
 
 _TEXT_MAX = 32_767  # characters in a cell
 Key = tuple[int, float, str]

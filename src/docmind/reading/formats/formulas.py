@@ -26,7 +26,7 @@ from docmind.reading.formats.formula_functions import (
     key_of,
     single,
 )
-from docmind.reading.formats.xlsx_parts import LAST_COLUMN, LAST_ROW, ErrorValue, Range, Rows, Value, range_at
+from docmind.reading.formats.sheet_cells import LAST_COLUMN, LAST_ROW, ErrorValue, Range, Rows, Value, range_at
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)(?![\w:!])|(?P<text>"(?:[^"]|"")*")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 
@@ -15,7 +14,7 @@ from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import mended
 from docmind.reading.formats.markup import Page, Walk
 from docmind.reading.formats.notes import Notes
-from docmind.reading.formats.text import check_size, encoding_of
+from docmind.reading.formats.text import check_size, declared_text
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
@@ -23,21 +22,6 @@ from docmind.wording import _
 _DECLARED = re.compile(rb"<(?:meta\b[^>]+charset|\?xml\b[^>]*\bencoding)\s*=\s*[\"']?\s*([\w:.-]+)", re.I)
 _AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator")
 _DATES = ("article:published_time", "datepublished", "dc.date", "dcterms.date", "dcterms.created", "date")
-# What browsers take a declared encoding for, by the WHATWG's standard of encodings.
-_MEANT = {
-    **dict.fromkeys(("iso8859-1", "ascii", "latin_1", "latin-1"), "cp1252"),
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "utf-16": "utf-8",  # what can be read as ASCII up to here is not UTF-16
-    "utf-16-le": "utf-8",
-    "utf-16-be": "utf-8",
-}
-_NO_CHARSET = ("utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined")
 
 
 def open_html(upload: Upload, kind: str, rules: Rules) -> LaidOut:
@@ -85,21 +69,11 @@ def blocks_of(tree: lxml.html.HtmlElement, page: Page | None = None) -> Iterator
     yield from Walk(tree, page).blocks()
 
 
-def text_of(data: bytes) -> str:
+def text_of(data: bytes, charset: str = "") -> str:
     """Decode a page or chapter.
 
     UTF-8 is recognised whatever is declared; else it is decoded as it declares its encoding, if that works; else as any
-    text.
+    text. `charset` is what came with the page says, which counts before what stands in it.
     """
-    found = encoding_of(data)
-    declared = _DECLARED.search(data[:4096])
-    if declared and found != "utf-8" and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        try:
-            name = codecs.lookup(declared[1].decode()).name
-            name = _MEANT.get(name, name)
-            # Pages often declare one encoding and use another.
-            if name not in _NO_CHARSET and not (name == "utf-8" and found.startswith("utf-16")):
-                return data.decode(name)
-        except (LookupError, UnicodeError):
-            return data.decode(found, "replace")
-    return data.decode(found, "replace")
+    declared = _DECLARED.search(data[:4096]) if not charset else None
+    return declared_text(data, declared[1].decode() if declared else charset)

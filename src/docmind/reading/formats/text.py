@@ -75,6 +75,52 @@ def encoding_of(data: bytes) -> str:
     return _guess(sample)
 
 
+# What browsers take a declared encoding for, by the WHATWG's standard of encodings.
+_MEANT = {
+    **dict.fromkeys(("iso8859-1", "ascii", "latin_1", "latin-1"), "cp1252"),
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "utf-16": "utf-8",  # what can be read as ASCII up to here is not UTF-16
+    "utf-16-le": "utf-8",
+    "utf-16-be": "utf-8",
+}
+_WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NO_CHARSET = ("utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined")
+
+
+def declared_text(data: bytes, declared: str) -> str:
+    """Decode text by the name of an encoding that it declares, which may be wrong or empty.
+
+    UTF-8 is recognised whatever is declared; then the declared encoding counts, if it works; else the letters do.
+    """
+    try:
+        name = codecs.lookup(declared).name if declared.strip() else ""
+    except (LookupError, UnicodeError, ValueError):
+        name = ""
+    if name.startswith("iso2022") and b"\x1b" in data:  # its letters are bytes of ASCII
+        return data.decode(name, "replace")
+    try:
+        if data[:_SAMPLE].count(0) <= 0.2 * len(data[:_SAMPLE]):
+            return data.decode("utf-8-sig")
+        begins_ascii = False
+    except UnicodeDecodeError as error:
+        begins_ascii = data[: error.start].isascii()
+    name, found = _MEANT.get(name, name), encoding_of(data)
+    if found == "utf-8" and begins_ascii:  # cut off within its only letter beyond ASCII, or in another encoding
+        found = _WESTERN
+    if not name or name in _NO_CHARSET or name == "utf-8" or data.startswith(_WIDE_BOMS):
+        return data.decode(found, "replace")
+    try:
+        return data.decode(name)
+    except (LookupError, UnicodeError):  # some name codecs that give no text
+        return data.decode(found, "replace")
+
+
 # Bytes behind a letter that are letters in DOS; in the encodings of Windows they are signs that stand there never.
 _DOS = re.compile(rb"(?<=[A-Za-z])(?:[\x81\x82\x84\x88]|[\x83\x87\x89\x93\x94](?=[a-z]))")
 _DOS_LETTERS = "àâäáçèéêëíïîñóôöúùûüßœÄÉÖÜ"

@@ -37,6 +37,8 @@ LINE = "\u2028"
 """A line end within a block that stays one: the lines of an address. Any other white space is as a space."""
 
 WIDTH, HEIGHT, MARGIN = 1_131, 1_600, 110  # A4 at the usual size of a page image
+TALLEST = 4 * HEIGHT
+"""The height to which a page grows that is a page of the document itself, such as a slide."""
 _FONTS = Path(__file__).parents[2] / "fonts"
 _FACES: dict[Face, tuple[str, int]] = {
     "body": ("DejaVuSans.ttf", 22),
@@ -55,7 +57,7 @@ _TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
-_BESIDE = frozenset(("header", "footer", "footnote", "comment", "note"))  # what stands beside the text itself
+_BESIDE = frozenset(("header", "footer", "footnote", "comment", "note", "quoted"))  # what stands beside the text itself
 _TITLE_MAX = 300  # characters of a title that goes with what stands below it
 
 Edges = list[tuple[float, float]]
@@ -101,7 +103,7 @@ def shown(block: Block) -> str:
     if block.kind == "comment":
         by = " ".join(filter(None, ("Comment", f"by {block.author}" if block.author else "")))
         return f"{by} on “{block.anchor}”: {block.text}" if block.anchor else f"{by}: {block.text}"
-    if block.kind in ("heading", "item", "footnote") and block.marker:
+    if block.kind in ("heading", "item", "footnote", "note", "field") and block.marker:
         return f"{block.marker} {block.text}"
     return block.text
 
@@ -115,20 +117,27 @@ def face_of(block: Block) -> Face:
     return "bold" if block.kind == "caption" else "body"
 
 
-def flow(blocks: Blocks, name: str, max_pages: int, losses: Losses | None = None) -> list[Sheet]:
+def flow(
+    blocks: Blocks, name: str, max_pages: int, losses: Losses | None = None, *, tallest: int | None = None
+) -> list[Sheet]:
     """Return all sheets of a text; cells that are cut off are counted in `losses`.
+
+    With `tallest` the text has pages of its own, divided by page breaks: each is a sheet, also an empty one, up to
+    that height, and no heading reaches over its end.
 
     Raises `TooLargeError` above `max_pages`, and then returns no sheets.
     """
-    flow = _Flow(name, max_pages, Losses() if losses is None else losses)
+    flow = _Flow(name, max_pages, Losses() if losses is None else losses, tallest)
     for block in blocks:
         flow.add(block)
     return flow.finish()
 
 
 class _Flow:
-    def __init__(self, name: str, max_pages: int, losses: Losses) -> None:
+    def __init__(self, name: str, max_pages: int, losses: Losses, tallest: int | None) -> None:
         self._name = name
+        self._is_paged = tallest is not None
+        self._bottom = (tallest or HEIGHT) - MARGIN
         self._losses = losses
         self._max_pages = max_pages
         self._sheets: list[Sheet] = []
@@ -142,9 +151,10 @@ class _Flow:
         self._headings: list[tuple[int, str]] = []  # level and text of the headings above
         self._path: tuple[str, ...] = ()
         self._tables = 0
+        self._is_in_fields = False
 
     def finish(self) -> list[Sheet]:
-        if self._lines:
+        if self._lines or self._is_paged:
             self._turn()
         return self._sheets
 
@@ -152,8 +162,10 @@ class _Flow:
         if isinstance(block, Table):
             self._table(block)
         elif block.kind == "page_break":
-            if self._lines:
+            if self._lines or self._is_paged:
                 self._turn()
+            if self._is_paged:
+                self._headings, self._path = [], ()
         elif block.kind == "heading":
             while self._headings and self._headings[-1][0] >= block.level:
                 self._headings.pop()
@@ -166,11 +178,15 @@ class _Flow:
             self._text(block, block.kind)
 
     def _text(self, block: Block, kind: PageKind) -> None:
+        is_field = kind == "field"
+        if self._is_in_fields and self._y > MARGIN:  # lines of a header stand close together
+            self._y -= line_height("body") // 2 if is_field else -line_height("body") // 2
+        self._is_in_fields = is_field
         with self._placed(PageBlock(kind, 0, 0, block.level, self._path, language=block.language)):
             if block.kind == "code" or block.is_verbatim:
                 self._verbatim(shown(block), "mono", dict(block.symbols))
             else:
-                inset = _INSET * min(block.level, _DEEPEST) if block.kind == "item" else 0
+                inset = _INSET * min(block.level, _DEEPEST) if block.kind in ("item", "quoted") else 0
                 self._paragraph(shown(block), face_of(block), inset)
 
     @contextmanager
@@ -244,7 +260,7 @@ class _Flow:
                 continue
             is_header = number < table.header_rows
             lines = _wrapped(row, edges, "bold" if is_header else "body")
-            if self._y + _tall(lines, is_header=is_header) > HEIGHT - MARGIN and self._lines:
+            if self._y + _tall(lines, is_header=is_header) > self._bottom and self._lines:
                 self._turn()
                 for cells, placed in () if is_header else names:
                     self._row(cells, placed, edges, before, about, is_header=True)
@@ -307,7 +323,7 @@ class _Flow:
         for column, (lines, (x, _wide)) in enumerate(zip(wrapped, edges, strict=False)):
             at: int | None = None
             for number, (line, glue) in enumerate(lines):
-                if top + (number + 1) * step > HEIGHT - MARGIN:  # a cell taller than a sheet runs on below the others
+                if top + (number + 1) * step > self._bottom:  # a cell taller than a sheet runs on below the others
                     self._turn()
                     top = self._y - number * step
                 self._y = top + number * step
@@ -325,7 +341,7 @@ class _Flow:
         return spans
 
     def _room(self, tall: float) -> None:
-        if self._y + tall > HEIGHT - MARGIN and self._lines:
+        if self._y + tall > self._bottom and self._lines:
             self._turn()
 
     def _put(self, text: str, before: str, x: float, face: Face, indent: int = 0) -> None:
@@ -535,15 +551,23 @@ class LaidOut:
 
     if_blank = EmptyFileError
 
-    def __init__(self, blocks: Blocks, facts: Facts, name: str, rules: Rules, losses: Losses | None = None) -> None:
-        """Lay out all blocks; `losses` is what the reader counts while it yields them."""
+    def __init__(
+        self, blocks: Blocks, facts: Facts, name: str, rules: Rules, losses: Losses | None = None,
+        *, is_paged: bool = False,
+    ) -> None:  # fmt: skip
+        """Lay out all blocks; `losses` is what the reader counts while it yields them.
+
+        With `is_paged` the pages are those of the document, which grow with their text, up to four sheets.
+        """
         losses = Losses() if losses is None else losses
-        self._sheets = flow(blocks, name, rules.max_pages, losses)
+        tallest = min(TALLEST, _LONGEST_SIDE * HEIGHT // rules.image_side_px) if is_paged else None
+        self._sheets = flow(blocks, name, rules.max_pages, losses, tallest=tallest)
+        self._is_paged = is_paged
         self.losses = losses.found()
         self._rules = rules
         self.facts = facts
         self.pages = len(self._sheets)
-        if not self._sheets:
+        if not any(sheet.lines for sheet in self._sheets):
             raise EmptyFileError(
                 _("{name} holds no text.").format(name=name),
                 hint=_("If it holds pictures only, save it as PDF and add that."),
@@ -552,7 +576,7 @@ class LaidOut:
     def page(self, page_no: int) -> ParsedPage:
         """Return one page, with its sheet in place of a picture."""
         sheet = self._sheets[page_no - 1]
-        tall = HEIGHT if self.pages > 1 else _height_of(sheet)
+        tall = HEIGHT if self.pages > 1 and not self._is_paged else _height_of(sheet)
         scale = self._rules.image_side_px / HEIGHT
         width, height = _size(tall, scale)
         return ParsedPage(
@@ -580,7 +604,7 @@ def _height_of(sheet: Sheet) -> int:
     It is at least that of a sheet on its side.
     """
     bottom = max((line.y + line_height(line.face) for line in sheet.lines), default=0.0)
-    return min(HEIGHT, max(round(bottom) + MARGIN, round(WIDTH / 2**0.5)))
+    return min(TALLEST, max(round(bottom) + MARGIN, round(WIDTH / 2**0.5)))
 
 
 def _words(sheet: Sheet, scale: float) -> Words:
@@ -642,11 +666,11 @@ def draw_sheet(data: bytes) -> Image.Image:
         width, height = told["width"], told["height"]
         tall = told.get("tall", HEIGHT)
         is_size = all(type(side) is int and 1 <= side <= _LONGEST_SIDE for side in (width, height))
-        is_size = is_size and type(tall) is int and 1 <= tall <= HEIGHT
+        is_size = is_size and type(tall) is int and 1 <= tall <= TALLEST
         if unpacker.unconsumed_tail or not is_size or len(told["lines"]) > _MOST_LINES:
             raise ValueError
         lines = [
-            Line(str(text), 0, min(max(float(x), 0.0), WIDTH), min(max(float(y), 0.0), HEIGHT), _FACE_OF[face])
+            Line(str(text), 0, min(max(float(x), 0.0), WIDTH), min(max(float(y), 0.0), TALLEST), _FACE_OF[face])
             for face, x, y, text in told["lines"]
         ]
     except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from docmind.blocks import Block
 from docmind.reading.formats.ooxml import UNREADABLE, Link
+from docmind.reading.formats.sheet_cells import Note
 from docmind.reading.formats.typeset import printable
 from docmind.reading.formats.xlsx_parts import PART_MAX, Book, SheetEntry, local, named, text_of
 
@@ -16,26 +17,30 @@ _MADE_UP = re.compile(r"(picture|image|grafik|imagem|imagen|bild|chart|shape|dia
 _FILE = re.compile(r"\S+\.(png|jpe?g|gif|emf|wmf|bmp|tiff?|svg)", re.IGNORECASE)
 
 
-def notes_of(book: Book, entry: SheetEntry) -> Iterator[tuple[str, str, str]]:
-    """Yield the comments of a sheet: cell, author and text. A thread takes the place of the note that repeats it."""
+def notes_of(book: Book, entry: SheetEntry) -> Iterator[Note]:
+    """Yield the comments of a sheet. A thread takes the place of the note that repeats it."""
+    threads = list(threads_of(book, entry))
+    yield from threads
+    cells = {ref for ref, _author, _text in threads}
+    for one in _related(book, entry.part):
+        if one.type == "comments":
+            yield from (note for note in _notes(book, one.target) if note[0] not in cells)
+
+
+def threads_of(book: Book, entry: SheetEntry) -> Iterator[Note]:
+    """Yield the comments of the threads of a sheet."""
     related = _related(book, entry.part)
-    threads = list[tuple[str, str, str]]()
     people = _people(book) if any(one.type == "threadedComment" for one in related) else {}
     for one in related:
         if one.type == "threadedComment":
             for comment in _elements(book, one.target, "threadedComment"):
                 text = " ".join(part.text or "" for part in named(comment, "text"))
-                threads.append(
-                    (comment.get("ref") or "", people.get(comment.get("personId") or "", ""), printable(text))
-                )
-    cells = {ref for ref, _author, _text in threads}
-    yield from (note for note in threads if note[2].strip())
-    for one in related:
-        if one.type == "comments":
-            yield from (note for note in _notes(book, one.target) if note[0] not in cells)
+                if text.strip():
+                    author = people.get(comment.get("personId") or "", "")
+                    yield comment.get("ref") or "", author, printable(text)
 
 
-def _notes(book: Book, part: str) -> Iterator[tuple[str, str, str]]:
+def _notes(book: Book, part: str) -> Iterator[Note]:
     authors = list[str]()
     for element in _elements(book, part, "author", "comment"):
         if local(element) == "author":

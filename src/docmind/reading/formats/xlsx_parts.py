@@ -7,7 +7,6 @@ their local names, and parts by their relations, so Strict workbooks and renamed
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import re
 import zipfile
@@ -18,123 +17,45 @@ from string import digits
 from typing import Any
 
 from docmind.blocks import Losses
-from docmind.errors import TooLargeError
 from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
 from docmind.reading.formats.ooxml import UNREADABLE, Link, Package
+from docmind.reading.formats.sheet_cells import (
+    LAST_COLUMN,
+    LAST_ROW,
+    MOST_CELLS,
+    MOST_MERGES,
+    Entry,
+    ErrorValue,
+    IsoMoment,
+    RawCell,
+    Sheet,
+    Style,
+    Value,
+    cell_at,
+    range_at,
+    too_many_cells,
+)
 from docmind.reading.formats.typeset import printable
-from docmind.wording import _, number_text
+from docmind.records.documents import LossKind
 
-LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
-_MOST_CELLS = 2_000_000  # of one sheet: some 150 bytes each, and more than 5,000 pages show
-_MOST_MERGES = 200_000
 PART_MAX = 64 << 20  # bytes of a part that is parsed at once
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
 
-Range = tuple[int, int, int, int]
-"""First row, first column, last row, last column, from 1."""
-
-
-class ErrorValue(str):
-    """An error value of a cell, such as #DIV/0!."""
-
-    __slots__ = ()
-
-
-class IsoMoment(str):
-    """A date or time of a Strict workbook, as ISO 8601 text."""
-
-    __slots__ = ()
-
-    def serial(self, *, is_1904: bool) -> float | None:
-        """Return the serial number; None where the text is no date or time."""
-        try:
-            if "-" not in self:
-                time = dt.time.fromisoformat(self.removeprefix("T"))
-                return (time.hour * 3_600 + time.minute * 60 + time.second + time.microsecond / 1e6) / 86_400
-            since = dt.datetime.fromisoformat(self).replace(tzinfo=None)
-        except ValueError:
-            return None
-        return (since - dt.datetime.fromisoformat("1904-01-01" if is_1904 else "1899-12-30")) / dt.timedelta(days=1)
-
-
-Value = float | bool | str | ErrorValue | None
-RawCell = tuple[Value, int, str]
-"""Value, number of its style, and formula without its equals sign. None with a formula is one without a result."""
-
-Rows = dict[int, dict[int, RawCell]]
-
 
 @dataclass(frozen=True, slots=True)
-class SheetEntry:
-    """A sheet as the workbook lists it."""
+class SheetEntry(Entry):
+    """A sheet as the workbook lists it, with its part."""
 
-    name: str
-    state: str
-    part: str
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How the cells of a style are shown."""
-
-    code: str = GENERAL
-    is_bold: bool = False
-
-
-@dataclass(slots=True)
-class Sheet:
-    """The cells of a sheet, and what its part says of tables."""
-
-    rows: Rows = field(default_factory=dict)
-    merges: list[Range] = field(default_factory=list)
-    frozen_rows: int = 0
-    frozen_columns: int = 0
-    filters: list[Range] = field(default_factory=list)
-    links: list[tuple[Range, str]] = field(default_factory=list)
-    margins: list[tuple[str, str]] = field(default_factory=list)
-    """Headers and footers: "header" or "footer", and the code."""
-    needs_result: list[tuple[int, int]] = field(default_factory=list)
-
-
-def cell_at(ref: str) -> tuple[int, int] | None:
-    """Return row and column of a reference such as B7 or $B$7; None where it is none of a sheet."""
-    found = _CELL.fullmatch(ref)
-    if found is None:
-        return None
-    column = 0
-    for letter in found.group(1).upper():
-        column = column * 26 + ord(letter) - 64
-    row = int(found.group(2))
-    return (row, column) if 1 <= row <= LAST_ROW and column <= LAST_COLUMN else None
+    part: str = ""
 
 
 @lru_cache(maxsize=LAST_COLUMN)
 def _column_of(letters: str) -> int:
     place = cell_at(f"{letters}1")
     return place[1] if place else 0
-
-
-def range_at(ref: str) -> Range | None:
-    """Return a range such as A1:B7, or of one cell."""
-    first, _colon, last = ref.partition(":")
-    start, end = cell_at(first), cell_at(last or first)
-    if start is None or end is None:
-        return None
-    return min(start[0], end[0]), min(start[1], end[1]), max(start[0], end[0]), max(start[1], end[1])
-
-
-def name_of(row: int, column: int) -> str:
-    """Return the reference of a cell, such as B7."""
-    letters = ""
-    while column:
-        column, rest = divmod(column - 1, 26)
-        letters = chr(65 + rest) + letters
-    return f"{letters}{row}"
 
 
 def local(element: Any) -> str:
@@ -221,7 +142,8 @@ def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
         key = next((value for name, value in one.attrib.items() if name.endswith("}id")), "")
         target = related.get(key, Link("", "", is_external=False))
         name = printable(one.get("name") or "")
-        book.entries.append(SheetEntry(name, one.get("state") or "visible", target.target, target.type))
+        is_hidden = (one.get("state") or "visible") != "visible"
+        book.entries.append(SheetEntry(name, is_hidden, left_as(package, target), target.target))
     if not book.entries:
         raise ValueError("a workbook without sheets")
     for one in named(tree, "definedName"):
@@ -235,12 +157,22 @@ def open_book(archive: zipfile.ZipFile, losses: Losses) -> Book:
             _strings(book, one.target)
         elif one.type == "styles":
             _styles(book, one.target)
-    core = next((one.target for one in root.values() if one.type == "core-properties"), "docProps/core.xml")
-    _facts(book, core)
+    read_facts(book, root)
     return book
 
 
-def _facts(book: Book, part: str) -> None:
+def left_as(package: Package, sheet: Link) -> LossKind | None:
+    """Return as what a sheet without cells is counted; None for one that is read."""
+    if sheet.type == "chartsheet":
+        return "chart"
+    if sheet.type == "worksheet" and package.has(sheet.target):
+        return None
+    return "macro" if "acro" in sheet.type else "part"
+
+
+def read_facts(book: Book, root: dict[str, Link]) -> None:
+    """Read title and author from the part of the properties that the relations of the file name."""
+    part = next((one.target for one in root.values() if one.type == "core-properties"), "docProps/core.xml")
     try:
         for one in book.package.xml(part, PART_MAX) if book.package.has(part) else ():
             if local(one) == "title":
@@ -319,7 +251,7 @@ class _SheetReader:
             self._cell(element)
         elif name == "mergeCell":
             merged = range_at(element.get("ref") or "")
-            if merged and merged[:2] != merged[2:] and len(self._sheet.merges) < _MOST_MERGES:
+            if merged and merged[:2] != merged[2:] and len(self._sheet.merges) < MOST_MERGES:
                 self._sheet.merges.append(merged)
         elif name == "pane" and (element.get("state") or "").startswith("frozen"):
             self._sheet.frozen_rows = _whole((element.get("ySplit") or "").partition(".")[0])
@@ -366,13 +298,8 @@ class _SheetReader:
         if is_open:
             self._sheet.needs_result.append((self._row_number, self._column))
         self._count += 1
-        if self._count > _MOST_CELLS:
-            raise TooLargeError(
-                _("The sheet {name} has more than {count} cells.").format(
-                    name=self._entry.name, count=number_text(_MOST_CELLS)
-                ),
-                hint=_("Split the file, and add its parts."),
-            )
+        if self._count > MOST_CELLS:
+            raise too_many_cells(self._entry.name, MOST_CELLS)
 
     def _content(self, element: Any) -> tuple[Value, str, bool]:
         """Return value and formula of a cell, and whether its formula has no result."""

@@ -27,6 +27,10 @@ language, languages = language_name, language_codes
 _KINDS = {
     "docx": "Word",
     "xlsx": "Excel",
+    "pptx": "PowerPoint",
+    "xls": N_("Excel (before 2007)"),
+    "xlsb": N_("Excel (binary)"),
+    "ods": N_("OpenDocument sheet"),
     "epub": "EPUB",
     "markdown": "Markdown",
     "txt": N_("Text"),
@@ -36,6 +40,8 @@ _KINDS = {
     "bib": "BibTeX",
     "csl": "CSL-JSON",
     "jpeg": "JPEG",
+    "mail": N_("Mail"),
+    "mailbox": N_("Mailbox"),
 }
 
 

@@ -49,7 +49,7 @@ def citations(answer: Answer) -> str:
 
 def citation(source: Source) -> str:
     """Return document and page of a source."""
-    return _("{document}, page {page}").format(document=one_line(source.document), page=source.page_no)
+    return _("{document}, page {page}").format(document=one_line(source.placed), page=source.page_no)
 
 
 def reference(sources: Sequence[Source]) -> str:

@@ -16,6 +16,7 @@ from docmind.records.listings import Listing
 from docmind.records.search import Filters
 from docmind.rich_text import escape, one_line
 from docmind.ui.app.chat_message import answer_markdown, quote_markdown
+from docmind.ui.app.names import called
 from docmind.ui.app.page_links import cited_in
 from docmind.wording import _, number_text
 
@@ -43,7 +44,7 @@ def draw_listing(docmind: DocMind, answer: Answer, listing: Listing, filters: Fi
         st.warning(" ".join(map(escape, listing.unread)), icon=":material/warning:")
     if len(listing.documents) > 1:
         with st.expander(_("Counts by document"), icon=":material/format_list_numbered:", key=f"{key}-counts"):
-            names = [one.document for one in listing.documents]
+            names = [one_line(docmind.documents.label(one.doc_id, one.document)) for one in listing.documents]
             counts = [one.count for one in listing.documents]
             st.dataframe({_("Document"): names, _("Items"): counts}, hide_index=True, key=f"{key}-table")
     if not listing.total:
@@ -68,7 +69,7 @@ def _items(answer: Answer, cited: Sequence[Source], counts: Mapping[str, int]) -
     for doc_id, held in groupby(cited, key=lambda source: source.doc_id):
         sources = list(held)
         if len(counts) > 1:
-            lines += ["", f"**{escape(sources[0].document, limit=72)}** ({number_text(counts.get(doc_id, 0))})", ""]
+            lines += ["", f"**{escape(called(sources[0]), limit=72)}** ({number_text(counts.get(doc_id, 0))})", ""]
         for source in sources:
             quote = quote_markdown(replace(source, quote=one_line(source.quote)), cited_in(answer, source.n))
             lines.append(f"- {quote} · {_('page {n}').format(n=source.page_no)}")

@@ -11,7 +11,7 @@ import streamlit as st
 from docmind.blocks import losses_text
 from docmind.documents import FIELDS
 from docmind.errors import DocMindError
-from docmind.records.documents import DocumentInfo
+from docmind.records.documents import DocumentInfo, EnclosedFile
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _FOLDER = Path(__file__).parent
 _TROUBLE = "document"
 _CHAT = "chat.py"
-_HEADINGS, _TALLEST = 12, 360  # headings shown unfolded; pixels of a longer outline
+_HEADINGS, _TALLEST = 12, 360  # headings, or files inside, shown unfolded; pixels of a longer list
+_FILES = 200  # files inside that are listed
 
 
 def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], None]) -> None:
@@ -36,6 +37,11 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     errors.show_of(_TROUBLE)
     title = one_line(info.label)
     st.subheader(escape(title, limit=160), anchor=False)
+    if info.parent is not None:
+        st.button(
+            escape(info.parent.place, limit=160), key="document-parent", type="tertiary", icon=":material/folder_open:",
+            on_click=library.open_document, args=(info.parent.doc_id,),
+        )  # fmt: skip
     if title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
     _draw_actions(docmind, info, begin_in)
@@ -50,6 +56,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
         _draw_collections(docmind, info)
         _draw_language(docmind, info)
     with rest:
+        _draw_enclosed(docmind, info)
         _draw_outline(docmind, info)
         _draw_pages(info)
 
@@ -205,6 +212,36 @@ def _draw_language(docmind: DocMind, info: DocumentInfo) -> None:
         placeholder=_("Detect automatically"),
         on_change=changed,
     )
+
+
+def _draw_enclosed(docmind: DocMind, info: DocumentInfo) -> None:
+    """Draw the files inside a document with links to them, or why one is none."""
+    inside = errors.attempt(lambda: docmind.documents.enclosed(info.doc_id))
+    if isinstance(inside, DocMindError) or not inside:
+        return
+    told = ngettext("{n} file inside", "{n} files inside", len(inside))
+    is_long = len(inside) > _HEADINGS
+    with (
+        st.expander(count(told, len(inside)), expanded=not is_long, icon=":material/folder_open:"),
+        st.container(gap="xsmall", key="enclosed", height=_TALLEST if is_long else "content"),
+    ):
+        for place, one in enumerate(inside[:_FILES]):
+            _draw_inside(place, one)
+        if len(inside) > _FILES:
+            st.caption(_("{n} more are not shown.").format(n=number_text(len(inside) - _FILES)))
+
+
+def _draw_inside(place: int, one: EnclosedFile) -> None:
+    name, state = escape(one.name, limit=160), _("not read yet") if one.is_awaited else one.message
+    if one.doc_id:
+        st.button(
+            f"{name} :gray[{' · '.join(filter(None, (size(one.bytes), escape(state, limit=400))))}]",
+            key=f"enclosed-{place}", type="tertiary", icon=":material/description:",
+            on_click=library.open_document, args=(one.doc_id,),
+        )  # fmt: skip
+    else:
+        told = state if one.name.rpartition("/")[2] in state else f"{one.name}: {state}"
+        st.caption(f":material/block: {escape(told, limit=400)}")
 
 
 def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:

@@ -242,6 +242,27 @@ class Table {
     const by = textOf ? (a, b) => collator.compare(textOf(a), textOf(b)) : (a, b) => a[place] - b[place];
     const sign = kept.down ? -1 : 1;
     this.shown.sort((a, b) => sign * by(a, b));
+    this.nest();
+  }
+
+  // Files that came in another one stand beneath it, where that is shown too.
+  nest() {
+    const there = new Set(this.shown.map((row) => row[AT.doc_id])), inside = new Map();
+    for (const row of this.shown) {
+      const above = there.has(row[AT.parent]) ? row[AT.parent] : "";
+      if (!inside.has(above)) inside.set(above, []);
+      inside.get(above).push(row);
+    }
+    this.depths = new Map();
+    const put = (above, depth) => {
+      const rows = inside.get(above) || [];
+      inside.delete(above);
+      return rows.flatMap((row) => {
+        this.depths.set(row[AT.doc_id], depth);
+        return [row, ...put(row[AT.doc_id], depth + 1)];
+      });
+    };
+    this.shown = [...put("", 0), ...[...inside.values()].flat()];
   }
 
   sortBy({ name, drawn }) {
@@ -351,8 +372,11 @@ class Table {
     title.append(named);
     const kind = told.kinds[row[AT.kind]] || row[AT.kind];
     const pages = fill(row[AT.pages] === 1 ? words.page : words.pages, { n: number.format(row[AT.pages]) });
-    if (row[AT.title]) named.append(" ", make("span", "lib-name", row[AT.document]));
-    title.append(make("span", "lib-facts", `${kind} · ${pages}`));
+    if (row[AT.title] && row[AT.title] !== row[AT.document]) named.append(" ", make("span", "lib-name", row[AT.document]));
+    const depth = this.depths.get(row[AT.doc_id]) || 0;
+    if (depth) title.style.paddingInlineStart = `${depth * 1.25}rem`;
+    else if (row[AT.place]) named.append(" ", make("span", "lib-place", row[AT.place]));
+    title.append(make("span", "lib-facts", depth || !row[AT.place] ? `${kind} · ${pages}` : `${kind} · ${pages} · ${row[AT.place]}`));
     const state = words.states[row[AT.status]];
     if (state) {
       const done = row[AT.pages] && row[AT.pages_done] < row[AT.pages] ? fill(words.done, { n: number.format(row[AT.pages_done]), all: number.format(row[AT.pages]) }) : state;

@@ -12,7 +12,7 @@ import streamlit as st
 from docmind.documents import DRAWN, EDITED, FIELDS, MENUS
 from docmind.errors import DocMindError
 from docmind.maintenance import told as about_receipt
-from docmind.records.documents import DocumentInfo, ErasureReceipt
+from docmind.records.documents import DocumentInfo, ErasureReceipt, beneath_parents
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
@@ -274,7 +274,7 @@ def draw_bin(docmind: DocMind) -> None:
         return
     days = f"{docmind.documents.bin_days:g}"
     st.caption(_("Documents are deleted permanently after {n} days. Searches don't find them here.").format(n=days))
-    for info in binned[:_SHOWN]:
+    for info, depth in beneath_parents(binned)[:_SHOWN]:
         with st.container(horizontal=True, vertical_alignment="center", key=f"binned-{info.doc_id}"):
             with st.container(gap=None):
                 st.markdown(escape(info.label, limit=90))
@@ -285,7 +285,8 @@ def draw_bin(docmind: DocMind) -> None:
                 )
                 deleted = _("deleted {when}").format(when=when(info.deleted_at_ms or 0))
                 name = (info.document,) if info.label != info.document else ()
-                st.caption(" · ".join(map(escape, (*name, *facts, deleted))))
+                place = (info.parent.place,) if depth and info.parent is not None else ()
+                st.caption(" · ".join(map(escape, (*name, *place, *facts, deleted))))
             st.button(
                 _("Restore"),
                 key=f"restore-{info.doc_id}",

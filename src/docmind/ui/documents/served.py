@@ -41,7 +41,7 @@ def rows_of(docmind: DocMind) -> tuple[str, bytes]:
             documents = docmind.documents.all()
             body = json.dumps(
                 {
-                    "names": [column.name for column in _SENT],
+                    "names": _NAMES,
                     "rows": [_row(info) for info in documents],
                     "kinds": {name: kind(name) for name in {info.kind for info in documents}},
                     "languages": {code: language(code) for code in {info.language for info in documents} if code},
@@ -57,10 +57,12 @@ def rows_of(docmind: DocMind) -> tuple[str, bytes]:
 
 _NEEDED = ("doc_id", "document", "kind", "pages", "pages_done", "status", "message")  # by what the table draws itself
 _SENT = tuple(column for column in FIELDS if column.name in _NEEDED or column.drawn or column.menu or column.is_found)
+_NAMES = (*(column.name for column in _SENT), "parent", "place")  # the last two tell in which document one came
 
 
 def _row(info: DocumentInfo) -> list[object]:
-    return [_sent(column.of(info)) for column in _SENT]
+    parent, place = (info.parent.doc_id, info.parent.place) if info.parent is not None else ("", "")
+    return [*(_sent(column.of(info)) for column in _SENT), parent, _short(place)]
 
 
 def _sent(value: object) -> object:

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from docmind.blocks import Block, Losses, Table, shown_in
-from docmind.reading.formats.docx.captions import with_captions
+from docmind.blocks import Block, Losses, Table
+from docmind.reading.formats.captions import with_captions
+from docmind.reading.formats.cells import CellRead
 from docmind.reading.formats.docx.comments import Comments
-from docmind.reading.formats.docx.inline import BREAK, PAGE_NUMBER, Note, Read, Reader
+from docmind.reading.formats.docx.inline import Note, Read, Reader
 from docmind.reading.formats.docx.numbering import Numbering
 from docmind.reading.formats.docx.package import BrokenError, Element, Package, Part, R, W, is_on, value
 from docmind.reading.formats.docx.styles import Look, Styles, level_of
-from docmind.reading.formats.docx.tables import CellRead, members, read_table
-from docmind.reading.formats.typeset import LINE, printable, shown
+from docmind.reading.formats.docx.tables import members, read_table
+from docmind.reading.formats.prose import cell_read, clean, flat, is_code, without_page_numbers, written
+from docmind.reading.formats.typeset import LINE, printable
 
-_HEADING_MAX = 250  # characters: a longer one is a clause that only has the style of a heading
-_RUNNING_MAX = 1_000  # characters of a line of a header, in which the words around its page number are looked for
-_CODE = frozenset(("code", "source code", "html preformatted", "preformatted text", "code block"))
-_ASIDE = frozenset(("footnote", "comment"))
 _SAME_PAGE = frozenset(("continuous", "nextColumn"))
-_PAGE_WORDS = r"(?:page|p\.|pg\.?|página|pág\.?|pagina|pag\.?|seite|s\.|folha|hoja|str\.?|strana|sida|side|стр\.?)"
-_PAGES = re.compile(
-    rf"(?:\b{_PAGE_WORDS}\s*)?[\[(|/–—-]*\s*{PAGE_NUMBER}(?:\s*(?:of|de|von|sur|di|van|av|af|z|из|/|\|)?\s*"
-    rf"(?:{PAGE_NUMBER}|\d+\b))?\s*[\])|/–—-]*",
-    re.IGNORECASE,
-)
 
 
 def blocks_of(package: Package, losses: Losses) -> Iterator[Block | Table]:
@@ -138,21 +128,8 @@ class _Story:
         level = look.level if outline is None else level_of(outline)
         marker, rank = counted if counted is not None else ("", 0)
         self._unsaid = marker if marker != "•" and not text.strip() else ""
-        for number, raw in enumerate(text.split(BREAK)):
-            if number:
-                yield Block(kind="page_break")
-            piece = clean(raw).strip()
-            if not piece:
-                continue
-            if level and len(piece) <= _HEADING_MAX:
-                yield Block(kind="heading", text=piece, level=level, marker=marker)
-            elif marker:
-                yield Block(kind="item", text=piece, level=rank, marker=marker)
-            elif look.name in _CODE:
-                yield Block(kind="code", text=piece.replace(LINE, "\n"))
-            else:
-                yield Block(kind="caption" if look.is_caption else "paragraph", text=piece)
-            marker = ""
+        kind = "code" if is_code(look.name) else "caption" if look.is_caption else "paragraph"
+        yield from written(text, kind, level=level, marker=marker, rank=rank)
 
     def _cell(self, element: Element) -> CellRead:
         """Read a cell. Tables in it are part of its text, so that a row that is quoted is complete."""
@@ -162,14 +139,8 @@ class _Story:
             blocks.append(block)
             if isinstance(block, Block) and block.kind in ("paragraph", "heading", "item"):
                 bold.append(self._bold or block.kind == "heading")
-        text, aside = flat(blocks)
-        if not text:
-            figures = [block for block in aside if isinstance(block, Block) and block.kind == "figure"]
-            text = " ".join(block.text for block in figures)
-            aside = [block for block in aside if block not in figures]
-        text, self._unsaid = text or self._unsaid, ""  # rows are often numbered by a list without texts
-        kept = [block for block in blocks if block not in aside]
-        return CellRead(" ".join(text.split()), kept, aside, bool(bold) and all(bold))
+        unsaid, self._unsaid = self._unsaid, ""
+        return cell_read(blocks, unsaid, is_bold=bool(bold) and all(bold))
 
     # Notes and comments
 
@@ -290,39 +261,6 @@ class _Document(_Story):
             if part is not None and any((text.text or "").strip() for text in part.root.iter(f"{W}t")):
                 self._seen.add(target)
                 self._shared.losses.note("hidden_text", kind)
-
-
-def flat(blocks: Iterable[Block | Table]) -> tuple[str, list[Block | Table]]:
-    """Return the text of blocks, a line for each, and those that are no part of the text."""
-    lines, aside = list[str](), list[Block | Table]()
-    for block in blocks:
-        if isinstance(block, Table):
-            rows = (
-                [shown_in(cell) for cell in row if isinstance(cell, str) or not cell.is_filled] for row in block.rows
-            )
-            lines.append("; ".join(filter(None, (", ".join(filter(None, row)) for row in rows))))
-        elif block.kind in _ASIDE or block.kind == "figure":
-            aside.append(block)
-        elif block.kind != "page_break":
-            lines.append(shown(block))
-    return LINE.join(filter(None, lines)), aside
-
-
-def without_page_numbers(line: str) -> str:
-    """Return a line of a header without its page number; "" where nothing else is said."""
-    if PAGE_NUMBER not in line:
-        return line
-    if len(line) <= _RUNNING_MAX:
-        line = _PAGES.sub(" ", " ".join(line.split()))
-    rest = " ".join(line.replace(PAGE_NUMBER, " ").split())
-    return rest if any(map(str.isalnum, rest)) else ""
-
-
-def clean(text: str) -> str:
-    """Return text as a reader sees it: accents composed, without invisible characters."""
-    # The mark of a page number is a control character, which stays until its line is known.
-    shown_text = PAGE_NUMBER.join(map(printable, text.split(PAGE_NUMBER))) if PAGE_NUMBER in text else printable(text)
-    return shown_text if shown_text.isascii() else unicodedata.normalize("NFC", shown_text)
 
 
 def _cleaned(block: Block | Table) -> Block | Table:

@@ -13,10 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docmind.blocks import Block, Losses, Table
-from docmind.reading.formats.characters import struck, subscript, superscript
-from docmind.reading.formats.docx.charts import chart_of
-from docmind.reading.formats.docx.equations import Said, equation
-from docmind.reading.formats.docx.numbering import numeral
+from docmind.reading.formats.characters import subscript, superscript
 from docmind.reading.formats.docx.package import (
     DGM,
     MC,
@@ -37,16 +34,21 @@ from docmind.reading.formats.docx.package import (
     value,
 )  # fmt: skip
 from docmind.reading.formats.docx.styles import Styles, is_struck_out, script_of
-from docmind.reading.formats.docx.symbols import symbol_text
+from docmind.reading.formats.drawings import alternative, chart_of, is_decoration, items_of_diagram
+from docmind.reading.formats.equations import Said, equation
+from docmind.reading.formats.numerals import numeral
 from docmind.reading.formats.ooxml import Link
+from docmind.reading.formats.prose import (
+    ANCHOR_MAX,
+    BREAK,
+    PAGE_NUMBER,
+    STRUCK,
+    is_beside_equation,
+    last_sentence,
+    struck_out,
+)
+from docmind.reading.formats.symbols import symbol_text
 from docmind.reading.formats.typeset import LINE
-
-BREAK = "\x0c"
-"""A page break within a paragraph's text, which can hold no such character itself."""
-PAGE_NUMBER = "\x0e"
-"""A page number in a header or footer, in place of its digits."""
-_STRUCK = "\x10"  # before and behind a run that is struck out: runs side by side are one
-_STRUCK_RUN = re.compile(f"{_STRUCK}(\\s*)([^{_STRUCK}]*?)(\\s*){_STRUCK}")
 
 GONE = frozenset(f"{W}{name}" for name in ("del", "moveFrom"))
 """Tracked changes whose text is no longer there."""
@@ -55,13 +57,7 @@ _THROUGH = frozenset(
     for name in ("ins", "moveTo", "hyperlink", "smartTag", "customXml", "fldSimple", "dir", "bdo", "sdtContent", "rt")
 )
 _UNDERSTOOD = re.compile(r"wordprocessing(Shape|Group|Canvas|Drawing|ml)|/word/|drawingml|/drawing/20(07|10|14)/")
-_ANCHOR_MAX, _OPEN_MAX = 200, 500  # characters of commented text; comments open at one time
-_SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
-_NAME_WORDS = 4  # most words in the name of a file
-_MADE_UP = re.compile(r"\s*(Description automatically generated.*|Descrição gerada automaticamente.*)$", re.DOTALL)
-_BESIDE_MAX = 100  # characters beside an equation of its own line
-_NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
+_OPEN_MAX = 500  # comments open at one time
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
 _SCRIPT_MAX = 100  # characters of raised or lowered text over several runs
 _PAGE_FIELD = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
@@ -93,11 +89,7 @@ class Read:
 
     def text(self) -> str:
         """Return the text with its equations in it, and what is struck out between tildes."""
-        text = "".join(part if isinstance(part, str) else part.text for part in self.parts)
-        if _STRUCK not in text:
-            return text
-        joined = text.replace(_STRUCK + _STRUCK, "")
-        return _STRUCK_RUN.sub(lambda found: f"{found[1]}{struck(found[2])}{found[3]}", joined)
+        return struck_out("".join(part if isinstance(part, str) else part.text for part in self.parts))
 
     def end(self, most: int) -> str:
         """Return the last characters of the text, without reading all of a long one."""
@@ -113,7 +105,7 @@ class Read:
         """Return the equations of a paragraph that shows nothing else but a number; none where there is text."""
         found = [part for part in self.parts if isinstance(part, Said)]
         words = "".join(part for part in self.parts if isinstance(part, str)) if found else ""
-        return found if found and len(words) <= _BESIDE_MAX and _NUMBERED.fullmatch(words) else []
+        return found if is_beside_equation(words) else []
 
     @property
     def is_bold(self) -> bool:
@@ -231,8 +223,8 @@ class Reader:
         if script in _SCRIPTS:
             self._raise_or_lower(script, before)
         if is_struck and letters:
-            self._para.parts.insert(before, _STRUCK)
-            self._para.parts.append(_STRUCK)
+            self._para.parts.insert(before, STRUCK)
+            self._para.parts.append(STRUCK)
 
     def _raise_or_lower(self, kind: str, start: int) -> None:
         """Put raised or lowered characters in place of a run, and of one of its kind right before it."""
@@ -290,8 +282,8 @@ class Reader:
     def _hear(self, text: str) -> None:
         """Add a text to the comments that are open."""
         for key in list(self._open):
-            self._open[key] += text[:_ANCHOR_MAX]
-            if len(self._open[key]) > _ANCHOR_MAX:
+            self._open[key] += text[:ANCHOR_MAX]
+            if len(self._open[key]) > ANCHOR_MAX:
                 self._close(key)
 
     def _ruby(self, element: Element, *, is_hidden: bool) -> None:
@@ -381,8 +373,7 @@ class Reader:
             mark = f"[{numeral(self._counts[part], kind)}]"
         else:
             mark = "".join(text.text or "" for text in element.getparent().iterfind(f"{W}t")).strip()
-        before = self._para.end(2 * _ANCHOR_MAX).rpartition(BREAK)[2].strip()
-        anchor = _SENTENCE.split(before)[-1][-_ANCHOR_MAX:]
+        anchor = last_sentence(self._para.end(2 * ANCHOR_MAX))
         self._para.notes.append(Note(part, element.get(f"{W}id") or "", mark, anchor))
         if mark.startswith("["):
             self._say(mark)
@@ -405,7 +396,7 @@ class Reader:
     def _close(self, key: str) -> None:
         words = self._open.pop(key, None)
         if words is not None:
-            self.anchors.setdefault(key, " ".join(words.split())[:_ANCHOR_MAX])
+            self.anchors.setdefault(key, " ".join(words.split())[:ANCHOR_MAX])
 
     def anchor(self, key: str) -> str:
         """Return the words that a comment is about; "" where it names none."""
@@ -442,7 +433,7 @@ class Reader:
         alt = _alt_of(element)
         if alt and not (boxes and not pictures):
             self._para.after.append(Block(kind="figure", text=alt))
-        elif pictures and not _is_decoration(element):
+        elif pictures and not is_decoration(element):
             for picture in pictures:
                 self._lost("linked_picture" if self._is_linked(picture) else "picture")
 
@@ -457,17 +448,10 @@ class Reader:
         said = next(_shown_of(element, f"{DGM}relIds"), None)
         if said is None:
             return False
-        link = self.part.links.get(said.get(f"{R}dm") or "")
-        part = self._once(link)
-        found = 0
-        for point in part.root.iter(f"{DGM}pt") if part is not None else ():
-            text = " ".join(
-                "".join(run.text or "" for run in line.iter(f"{A}t")) for line in point.iterfind(f"{DGM}t/{A}p")
-            )
-            if text.strip() and point.get("type", "node") in ("node", "asst"):
-                self._para.after.append(Block(kind="item", text=text, marker="•"))
-                found += 1
-        if not found:
+        part = self._once(self.part.links.get(said.get(f"{R}dm") or ""))
+        items = items_of_diagram(part.root) if part is not None else []
+        self._para.after += items
+        if not items:
             self._lost("picture")
         return True
 
@@ -536,20 +520,7 @@ def _alt_of(element: Element) -> str:
     said = element.find(f".//{WP}docPr")
     words = [said.get("descr"), said.get("title")] if said is not None else []
     words += [shape.get("alt") for shape in _shown_of(element, f"{V}shape")]
-    for raw in words:
-        text = _MADE_UP.sub("", " ".join((raw or "").split())).strip()
-        if len(text) > 1 and not _is_file_name(text):
-            return text
-    return ""
-
-
-def _is_file_name(text: str) -> bool:
-    name = text.replace("\\", "/").rpartition("/")[2].lower()
-    return name.endswith(_PICTURES) and len(name.split()) <= _NAME_WORDS
-
-
-def _is_decoration(element: Element) -> bool:
-    return any(str(each.tag).endswith("}decorative") and each.get("val") in ("1", "true") for each in element.iter())
+    return alternative(words)
 
 
 def _symbol(element: Element) -> str:

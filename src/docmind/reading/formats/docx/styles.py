@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from docmind.reading.formats.docx.package import Element, W, is_on, number, value
+from docmind.reading.formats.prose import level_of_name
 
 _DEEPEST = 50  # styles based on each other
-_HEADING = re.compile(
-    r"(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|"
-    r"заголовок|标题|見出し|제목) ?([1-9])"
-)
-_NAMED = {"title": 1, "subtitle": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ class Styles:
     def _resolved(self, name: str) -> Look:
         chain = self._chain(name)
         if not chain:  # a style that is not there may still be a built-in one
-            return Look(name=name, level=_level_of_name(name), is_caption=name.lower() == "caption")
+            return Look(name=name, level=level_of_name(name), is_caption=name.lower() == "caption")
         names = [(value(style, "name") or key).lower() for key, style in chain]
         bold = [is_on(style.find(f"{W}rPr"), "b") for _key, style in chain]
         hidden = [is_on(style.find(f"{W}rPr"), "vanish") for _key, style in chain]
@@ -112,7 +107,7 @@ class Styles:
             outline = value(style, "pPr/outlineLvl")
             if outline is not None:
                 return level_of(outline)
-            if level := _level_of_name(name):
+            if level := level_of_name(name):
                 return level
         return 0
 
@@ -132,11 +127,6 @@ def level_of(outline: str) -> int:
     """Return the level of a heading from an outline level, which counts from 0; 9 is that of plain text."""
     level = number(outline, 9) + 1
     return level if 1 <= level <= 9 else 0
-
-
-def _level_of_name(name: str) -> int:
-    found = _HEADING.fullmatch(name.lower())
-    return int(found.group(1)) if found else _NAMED.get(name.lower(), 0)
 
 
 def _first(said: list[bool | None]) -> bool:

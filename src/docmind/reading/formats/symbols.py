@@ -1,4 +1,4 @@
-"""Characters of symbol fonts, which Word stores under their place in the font."""
+"""Characters of symbol fonts, which documents store under their place in the font."""
 
 from __future__ import annotations
 

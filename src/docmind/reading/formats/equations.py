@@ -1,12 +1,12 @@
-"""Equations of Word, as a line of plain text and as LaTeX."""
+"""Equations of Office files, as a line of plain text and as LaTeX."""
 
 from __future__ import annotations
 
 import unicodedata
 from typing import NamedTuple
 
-from docmind.reading.formats.docx.package import ANY, Element, M
 from docmind.reading.formats.latex_signs import COMMANDS
+from docmind.reading.formats.ooxml_parts import ANY, Element, M
 
 
 def _words(text: str) -> list[str]:
