@@ -436,3 +436,16 @@ def test_a_short_definition_is_one_passage_and_prose_beside_code_has_its_own() -
     assert [above for above, _said in found[2:]] == ["def tell", "def tell", ""]
     assert found[-1][1] == "The desk answers."
     assert [said for _above, said in found] != [text[one.start : one.end] for _above, one in code_passages(text)]
+
+
+def test_a_method_beside_prose_is_quoted_as_a_whole() -> None:
+    code = "class Desk {\n    def ask(self, question):\n        return self.find(question)"
+    text, structure = laid_out(
+        Block(kind="paragraph", text="The desk answers."),
+        Block(kind="code", text=code, symbols=((0, ("class Desk",)), (1, ("class Desk", "def ask")))),
+    )
+    assert [one.text(text) for one in passages(text, (), structure)] == [
+        "The desk answers.",
+        "class Desk {",
+        "def ask(self, question):\n        return self.find(question)",
+    ]

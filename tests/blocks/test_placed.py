@@ -80,7 +80,7 @@ def test_each_block_knows_the_headings_above_it() -> None:
         ("item", "a) Row.", ("1. Rules", "Boats")),
         ("comment", "Comment by Ann on “Row”: Really?", ("1. Rules", "Boats")),
         ("heading", "Money", ("1. Rules",)),
-        ("code", "pay()", ("1. Rules", "Money")),
+        ("code", "  pay()", ("1. Rules", "Money")),
     ]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -404,7 +405,7 @@ def _says_nothing(said: str) -> bool:
 
 def _units(text: str, running: Collection[str], structure: Sequence[PageBlock]) -> list[_Unit]:
     units: list[_Unit] = []
-    known = {block.start: block for block in structure if block.kind in _KNOWN}
+    known = {block.start: block for block in map(partial(_bare, text), structure) if block.kind in _KNOWN}
     lines = [match.span() for match in re.finditer(r"[^\s](?:[^\n]*[^\s])?", text)]
     lengths = sorted(end - start for start, end in lines)
     full = max(45, int(0.7 * lengths[int(0.8 * (len(lengths) - 1))])) if lengths else 0
@@ -451,6 +452,12 @@ def _units(text: str, running: Collection[str], structure: Sequence[PageBlock]) 
             units[-1].is_cut = True
     _set_leads(text, units)
     return units
+
+
+def _bare(text: str, block: PageBlock) -> PageBlock:
+    """Return a block without the spaces that it begins with, as lines are."""
+    said = text[block.start : block.end]
+    return replace(block, start=block.start + len(said) - len(said.lstrip()))
 
 
 def _blocks(

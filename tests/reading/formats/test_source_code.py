@@ -186,7 +186,7 @@ def test_the_page_has_the_lines_of_the_file_and_a_block_for_each_part() -> None:
     ]
     found = unpack(page.blocks, len(page.text))
     assert [block.path for block in found][-2:] == [("class Retry", "def run"), ("class Retry", "def stop")]
-    assert page.text[found[-2].start : found[-2].end] == "def run(self, call):\n        return call()"
+    assert page.text[found[-2].start : found[-2].end] == "    def run(self, call):\n        return call()"
     assert {(block.kind, block.language) for block in found} == {("code", "python")}
 
 

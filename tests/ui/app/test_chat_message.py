@@ -380,4 +380,6 @@ def test_a_quote_of_source_code_is_a_block_of_code() -> None:
     (source,) = of_code(text).sources
     fence, badge = (token for token in READER.parse(quote_markdown(source)) if token.type in ("fence", "inline"))
     assert (fence.content, ":green-badge[1]" in badge.content) == (f"{text}\n", True)
+    method = quote_markdown(replace(source, quote="    def ask(q):\n        return q"))
+    assert method.startswith("```\ndef ask(q):\n    return q\n```")
     assert quote_markdown(replace(source, quote="import os")).startswith("“import os”"), "one line is a quote"

@@ -235,7 +235,7 @@ class _Flow:
             for at in range(indent, len(line), columns - inset):
                 self._room(step)
                 before += " " * indent if at == indent else ""  # in the text too: in code they have a meaning
-                self._put(line[at : at + columns - inset], before, MARGIN + inset * wide, face)
+                self._put(line[at : at + columns - inset], before, MARGIN + inset * wide, face, indent)
                 self._y += step
                 before = ""
             before = before or "\n"
@@ -344,12 +344,13 @@ class _Flow:
         if self._y + tall > self._bottom and self._lines:
             self._turn()
 
-    def _put(self, text: str, before: str, x: float, face: Face) -> None:
+    def _put(self, text: str, before: str, x: float, face: Face, indent: int = 0) -> None:
+        """Place a line; of what stands before it in the text, the spaces of its `indent` belong to its block."""
         before = before if self._parts else before.lstrip("\n")
         self._parts.append(before)
         self._length += len(before)
         self._parts.append(text)
-        self._start = self._length if self._start is None else self._start
+        self._start = self._length - min(indent, len(before)) if self._start is None else self._start
         self._lines.append(Line(text, self._length, x, self._y, face))
         self._length += len(text)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -121,7 +122,7 @@ def _quotes_and_code(answer: Answer, held: str, numbers: Mapping[str, str]) -> I
 
 
 def _code(quote: str) -> str:
-    return markdown_of((Code(visible(quote)),), lambda _index: "")
+    return markdown_of((Code(dedent(visible(quote))),), lambda _index: "")
 
 
 def _paragraphs(text: str, numbers: Mapping[str, str]) -> Iterator[str]:
