@@ -32,6 +32,8 @@ PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _RTF = b"{\\rtf"
 _ODF = b"application/vnd.oasis.opendocument."
+_ODF_TYPE = re.compile(re.escape(_ODF) + rb"[\w-]+")
+_MANIFEST = "META-INF/manifest.xml"
 _OPEN_DOCUMENTS = ((b"text", "odt"),)  # the types of files of OpenDocument that are read, as they begin
 _FLAT = re.compile(
     rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
@@ -249,11 +251,7 @@ def _in_zip(upload: Upload) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(upload.data)) as archive:
             names = set(archive.namelist())
-            mime = (
-                archive.read("mimetype")[:64]
-                if "mimetype" in names and archive.getinfo("mimetype").file_size < 256
-                else b""
-            )
+            mime = _mime_of(archive, names)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
         promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
         raise CorruptFileError(
@@ -274,7 +272,7 @@ def _in_zip(upload: Upload) -> str:
         raise UnsupportedFileError(
             _("{name} is a PowerPoint presentation, which DocMind does not read.").format(name=upload.name)
         )
-    if mime.startswith(_ODF) or {"content.xml", "META-INF/manifest.xml"} <= names:
+    if mime.startswith(_ODF):
         return _open_document(mime, upload.name)
     if _suffix(upload.name) in _PROMISES:
         raise CorruptFileError(
@@ -283,6 +281,16 @@ def _in_zip(upload: Upload) -> str:
     raise UnsupportedFileError(
         _("{name} is an archive.").format(name=upload.name), hint=_("Unpack it and add the files.")
     )
+
+
+def _mime_of(archive: zipfile.ZipFile, names: set[str]) -> bytes:
+    """Return the type that an archive says it is; "" where it says none. A file of OpenDocument may say it twice."""
+    if "mimetype" in names:
+        return archive.read("mimetype")[:64].strip() if archive.getinfo("mimetype").file_size < 256 else b""
+    if "content.xml" in names and _MANIFEST in names and archive.getinfo(_MANIFEST).file_size < _HEADER_BYTES:
+        found = _ODF_TYPE.search(archive.read(_MANIFEST))
+        return found[0] if found else b""
+    return b""
 
 
 def _open_document(mime: bytes, name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from copy import copy
 
 from docmind.reading.formats.prose import PAGE_NUMBER
 from docmind.reading.formats.rtf.flow import Flow, Inside, Through
@@ -24,7 +23,7 @@ class Field(Inside):
         super().__init__(flow)
         self.instruction = ""
         self.form: Form | None = None
-        self._state = copy(state)
+        self._state = state.copied()
         self._before = len(flow.para.runs.runs)
 
     def result(self) -> Destination:
