@@ -70,6 +70,7 @@ _TEXT_NAMES = {
     "tsv": "csv",
     "html": "html",
     "htm": "html",
+    **dict.fromkeys(("rst", "org", "tex"), "txt"),
     **dict.fromkeys(_CODE.split(), "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)

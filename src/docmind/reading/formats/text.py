@@ -16,6 +16,7 @@ from docmind.blocks import Block, Table
 from docmind.errors import TooLargeError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import mended
+from docmind.reading.formats.light_markup import FORMATS, Part, parts_of
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _, number_text
@@ -147,7 +148,16 @@ def _pages(upload: Upload, rules: Rules) -> Iterator[Block | Table]:
     for number, page in enumerate(text.split(_PAGE)):
         if number:
             yield Block(kind="page_break")
-        yield from plain(printable(_LINE_ENDS.sub("\n", page)))
+        yield from _marked(printable(_LINE_ENDS.sub("\n", page)), _suffix(upload.name))
+
+
+def _marked(text: str, suffix: str) -> Iterator[Block | Table]:
+    """Yield the headings of a text in light markup, and the paragraphs between them; of other texts the paragraphs."""
+    for part in parts_of(text, suffix) if suffix in FORMATS else (Part(text),):
+        if part.level:
+            yield Block(kind="heading", text=part.text, level=part.level)
+        else:
+            yield from plain(part.text)
 
 
 def plain(text: str) -> Iterator[Block | Table]:
@@ -198,10 +208,14 @@ def _runs_on(line: str, following: str, width: int) -> bool:
 
 def language_of(name: str) -> str:
     """Return the language that source code is written in, by the name of its file."""
-    suffix = PurePath(name).suffix.lower().removeprefix(".")
+    suffix = _suffix(name)
     return _LANGUAGES.get(suffix, suffix)
 
 
 def code(text: str, language: str = "") -> Iterator[Block | Table]:
     """Yield lines verbatim, because their spaces have meaning."""
     yield Block(kind="code", text=text, language=language)
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name).suffix.lower().removeprefix(".")
