@@ -288,7 +288,7 @@ MASTERS = (
     "<office:master-styles><style:master-page style:name='Standard'><style:header><text:p>Pond club, page "
     "<text:page-number>1</text:page-number></text:p></style:header><style:footer><text:p>Foot</text:p></style:footer>"
     "</style:master-page><style:master-page style:name='Other'><style:header><text:p>Annex</text:p></style:header>"
-    "<style:footer style:display='false'><text:p>Off</text:p></style:footer></style:master-page>"
+    "<style:footer-left style:display='false'><text:p>Off</text:p></style:footer-left></style:master-page>"
     "<style:master-page style:name='Unused'><style:header><text:p>Never</text:p></style:header></style:master-page>"
     "</office:master-styles>"
 )

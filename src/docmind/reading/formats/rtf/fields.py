@@ -11,6 +11,9 @@ from docmind.reading.formats.symbols import symbol_text
 
 _PAGE = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
 _SYMBOL = re.compile(r"\s*SYMBOL\s+(\d{1,5})(?:.*?\\f\s+\"?([^\"\\]+)\"?)?", re.IGNORECASE)
+_RUBY = re.compile(
+    r"\\o\s*\\a[a-z]\s*\(\s*\\s\s*\\up\s*\d*\s*\(([^()]*)\)\s*[,;]([^()]*)\)"
+)  # a word, its reading above it
 _LONGEST = 1_000  # characters of an instruction
 _BOX, _LIST = 1, 2  # the types of fields of forms beside texts
 
@@ -43,6 +46,8 @@ class Field(Inside):
             code = int(found[1])
             char = chr(0xF000 + code) if code < 0x100 else chr(code) if not 0xD800 <= code < 0xE000 else ""
             self.flow.text(symbol_text(char, found[2] or ""), self._state)
+        elif not has_result and (found := _RUBY.search(self.instruction)):
+            self.flow.text(f"{found[2]}({found[1]})", self._state)
         elif not has_result and self.instruction.split()[:1] == ["EQ"]:
             self.flow.lose("equation")
 
