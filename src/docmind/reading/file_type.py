@@ -32,6 +32,8 @@ PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _RTF = b"{\\rtf"
 _ODF = b"application/vnd.oasis.opendocument."
+_ODF_TYPE = re.compile(re.escape(_ODF) + rb"[\w-]+")
+_MANIFEST = "META-INF/manifest.xml"
 # The types of files of OpenDocument that are read, as they begin.
 _OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))
 _FLAT = re.compile(
@@ -90,6 +92,7 @@ _TEXT_NAMES = {
     "bib": "bib",
     "csljson": "csl",
     "ris": "ris",
+    **dict.fromkeys(("rst", "org", "tex"), "txt"),
     **dict.fromkeys(_CODE.split(), "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -291,11 +294,7 @@ def _in_zip(upload: Upload) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(upload.data)) as archive:
             names = set(archive.namelist())
-            mime = (
-                archive.read("mimetype")[:64]
-                if "mimetype" in names and archive.getinfo("mimetype").file_size < 256
-                else b""
-            )
+            mime = _mime_of(archive, names)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
         promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
         raise CorruptFileError(
@@ -309,7 +308,7 @@ def _in_zip(upload: Upload) -> str:
         return "pptx"
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
         return "epub"
-    if mime.startswith(_ODF) or {"content.xml", "META-INF/manifest.xml"} <= names:
+    if mime.startswith(_ODF):
         return _open_document(mime, upload.name)
     if _suffix(upload.name) in _PROMISES.keys() - {"zip"}:
         raise CorruptFileError(
@@ -321,6 +320,16 @@ def _in_zip(upload: Upload) -> str:
                 _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
             )
     return "zip"
+
+
+def _mime_of(archive: zipfile.ZipFile, names: set[str]) -> bytes:
+    """Return the type that an archive says it is; "" where it says none. A file of OpenDocument may say it twice."""
+    if "mimetype" in names:
+        return archive.read("mimetype")[:64].strip() if archive.getinfo("mimetype").file_size < 256 else b""
+    if "content.xml" in names and _MANIFEST in names and archive.getinfo(_MANIFEST).file_size < _HEADER_BYTES:
+        found = _ODF_TYPE.search(archive.read(_MANIFEST))
+        return found[0] if found else b""
+    return b""
 
 
 def _open_document(mime: bytes, name: str) -> str:

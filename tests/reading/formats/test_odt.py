@@ -288,7 +288,7 @@ MASTERS = (
     "<office:master-styles><style:master-page style:name='Standard'><style:header><text:p>Pond club, page "
     "<text:page-number>1</text:page-number></text:p></style:header><style:footer><text:p>Foot</text:p></style:footer>"
     "</style:master-page><style:master-page style:name='Other'><style:header><text:p>Annex</text:p></style:header>"
-    "<style:footer style:display='false'><text:p>Off</text:p></style:footer></style:master-page>"
+    "<style:footer-left style:display='false'><text:p>Off</text:p></style:footer-left></style:master-page>"
     "<style:master-page style:name='Unused'><style:header><text:p>Never</text:p></style:header></style:master-page>"
     "</office:master-styles>"
 )
@@ -326,6 +326,8 @@ def test_flat_files_templates_and_facts() -> None:
     assert opened.facts["title"] == "The pond book"
     made = {"mimetype": f"{MIME}-template", "content.xml": "<x/>"}
     assert identify(Upload("a.ott", packed(made)))[0] == "odt"
+    manifest = f'<m:manifest><m:file-entry m:media-type="{MIME}" m:full-path="/"/></m:manifest>'
+    assert identify(Upload("a.bin", packed({"content.xml": "<x/>", "META-INF/manifest.xml": manifest})))[0] == "odt"
     meta = f"<office:document-meta {SPACES}><office:meta><dc:title>The long pond</dc:title>"
     meta += (
         "<meta:initial-creator>Ada</meta:initial-creator><meta:creation-date>2024-05-04T10:00:00</meta:creation-date>"

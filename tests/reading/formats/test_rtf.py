@@ -71,6 +71,7 @@ def grid(body: str) -> tuple[Table, list[list[str]]]:
         (r"{\field{\*\fldinst SYMBOL 183 \\f ""\"Symbol\""r" \\s 10}{\fldrslt}} dot", "• dot"),
         (r"{\*\shppict{\pict 0a0b}}{\nonshppict{\pict 00}}words", "words"),
         (r"It is {\*\moMath{\mf{\mfPr{\mtype lin}}{\mnum{\mr a}}{\mden{\mr 2}}}} wide", "It is a/2 wide"),
+        (r"{\field{\*\fldinst{EQ \\* jc3 \\o\\al(\\s\\up 10(\u12392\'3f),\u26481\'3f)}}{\fldrslt {}}}!", "東(と)!"),
         (r"See {{\NeXTGraphic a.png \width9}\'ac} here", "See  here"),
         (r"{\xe hidden entry}{\v\tc text}shown", "shown"),
     ],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from docmind.blocks import Block
+from docmind.blocks import Block, unpack
+from docmind.reading.file_type import identify
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.characters import mended
 from docmind.reading.formats.text import encoding_of, plain
@@ -132,3 +133,26 @@ def test_lines_that_stand_for_themselves_stay_apart(source: str) -> None:
 def test_a_plain_text_keeps_where_blank_lines_stood() -> None:
     blocks = [block for block in plain("Title\n\nSkippers\n\nAna\nRui\n") if isinstance(block, Block)]
     assert [(block.text, block.level) for block in blocks] == [("Title", 0), ("Skippers", 1), ("Ana", 1), ("Rui", 0)]
+
+
+@each_of(
+    "name, text, wanted",
+    [
+        ("a.rst", "====\nPond\n====\n\nWords here.\n\nDepth\n-----\nIt is 3 m.\n\n----\n\nFish\n----\n",
+         [(1, "Pond"), (0, "Words here."), (2, "Depth"), (0, "It is 3 m."), (0, "----"), (2, "Fish")]),
+        ("a.rst", "a | b\n===  ===\n---\nlonger title\n---", [(0, "a | b"), (0, "=== ==="), (0, "---"),
+         (0, "longer title"), (0, "---")]),
+        ("a.org", "#+TITLE: Pond\n* TODO One :tag:\ntext\n** Two\n#+begin_src\n* no\n#+end_src\n",
+         [(1, "Pond"), (1, "One"), (0, "text"), (2, "Two"), (0, "#+begin_src"), (0, "* no"), (0, "#+end_src")]),
+        ("a.tex", "\\title{The {Big} Pond}\n\\section*{Depth}\nIt is $3$ m.\n\\subsection[s]{Fish}\n\\section{open\n",
+         [(1, "The {Big} Pond"), (2, "Depth"), (0, "It is $3$ m."), (3, "Fish"), (0, "\\section{open")]),
+        ("a.txt", "Pond\n====\n", [(0, "Pond"), (0, "====")]),
+    ],
+)  # fmt: skip
+def test_headings_of_light_markup(name: str, text: str, wanted: list[tuple[int, str]]) -> None:
+    upload = Upload(name, text.encode())
+    kind, _upload = identify(upload)
+    page = reader(kind)(upload, kind, Rules()).page(1)
+    found = [(block.level if block.kind == "heading" else 0, page.text[block.start : block.end])
+             for block in unpack(page.blocks, len(page.text))]  # fmt: skip
+    assert (kind, found) == ("txt", wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from docmind.blocks import Block, BlockKind, Table, shown_in
 from docmind.reading.formats.cells import CellRead
@@ -84,13 +84,13 @@ class Runs:
 
     def end(self, most: int) -> str:
         """Return the last characters of the text, without reading all of a long one."""
-        parts, length = list[str](), 0
+        last, length = list[Run](), 0
         for run in reversed(self.runs):
-            parts.append(run.text)
+            last.append(replace(run, is_struck=False))
             length += len(run.text)
             if length >= most:
                 break
-        return "".join(reversed(parts))[-most:]
+        return Runs(last[::-1]).text()[-most:]
 
     def equations(self) -> list[Run]:
         """Return the equations of a paragraph that shows nothing else but a number; none where there is text."""

@@ -10,11 +10,13 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import PurePath
 
 from docmind.blocks import Block, Table
 from docmind.errors import TooLargeError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import mended
+from docmind.reading.formats.light_markup import FORMATS, Part, parts_of
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _, number_text
@@ -182,7 +184,16 @@ def _pages(upload: Upload, rules: Rules) -> Iterator[Block | Table]:
     for number, page in enumerate(text.split(_PAGE)):
         if number:
             yield Block(kind="page_break")
-        yield from plain(printable(LINE_ENDS.sub("\n", page)))
+        yield from _marked(printable(LINE_ENDS.sub("\n", page)), _suffix(upload.name))
+
+
+def _marked(text: str, suffix: str) -> Iterator[Block | Table]:
+    """Yield the headings of a text in light markup, and the paragraphs between them; of other texts the paragraphs."""
+    for part in parts_of(text, suffix) if suffix in FORMATS else (Part(text),):
+        if part.level:
+            yield Block(kind="heading", text=part.text, level=part.level)
+        else:
+            yield from plain(part.text)
 
 
 def plain(text: str) -> Iterator[Block | Table]:
@@ -229,3 +240,7 @@ def _runs_on(line: str, following: str, width: int) -> bool:
     if not following.strip() or _OWN_LINE.match(following):
         return False
     return _NARROWEST <= len(line.rstrip()) <= width < len(line.rstrip()) + 1 + len(following.split(None, 1)[0])
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name).suffix.lower().removeprefix(".")

@@ -282,8 +282,10 @@ class _Text(_Story):
         while name in self._masters and name not in seen and len(seen) < _MASTERS:
             seen.add(name)
             self._used.add(name)
-            for said in (self._masters[name].find(f"{STYLE}{pages}") for pages in _RUNNING[kind]):
-                if said is not None and said.get(f"{STYLE}display") != "false":
+            for pages in _RUNNING[kind]:
+                said = self._masters[name].find(f"{STYLE}{pages}")
+                # LibreOffice shows what all pages have, whatever it says of its display.
+                if said is not None and (pages == kind or said.get(f"{STYLE}display") != "false"):
                     yield from self._shown(said, "header" if kind == "header" else "footer")
             name = self._masters[name].get(f"{STYLE}next-style-name") or ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from copy import copy
 
 from docmind.reading.formats.prose import PAGE_NUMBER
 from docmind.reading.formats.rtf.flow import Flow, Inside, Through
@@ -12,6 +11,9 @@ from docmind.reading.formats.symbols import symbol_text
 
 _PAGE = re.compile(r"\s*(PAGE|NUMPAGES|SECTIONPAGES)\b", re.IGNORECASE)
 _SYMBOL = re.compile(r"\s*SYMBOL\s+(\d{1,5})(?:.*?\\f\s+\"?([^\"\\]+)\"?)?", re.IGNORECASE)
+_RUBY = re.compile(
+    r"\\o\s*\\a[a-z]\s*\(\s*\\s\s*\\up\s*\d*\s*\(([^()]*)\)\s*[,;]([^()]*)\)"
+)  # a word, its reading above it
 _LONGEST = 1_000  # characters of an instruction
 _BOX, _LIST = 1, 2  # the types of fields of forms beside texts
 
@@ -24,7 +26,7 @@ class Field(Inside):
         super().__init__(flow)
         self.instruction = ""
         self.form: Form | None = None
-        self._state = copy(state)
+        self._state = state.copied()
         self._before = len(flow.para.runs.runs)
 
     def result(self) -> Destination:
@@ -44,6 +46,8 @@ class Field(Inside):
             code = int(found[1])
             char = chr(0xF000 + code) if code < 0x100 else chr(code) if not 0xD800 <= code < 0xE000 else ""
             self.flow.text(symbol_text(char, found[2] or ""), self._state)
+        elif not has_result and (found := _RUBY.search(self.instruction)):
+            self.flow.text(f"{found[2]}({found[1]})", self._state)
         elif not has_result and self.instruction.split()[:1] == ["EQ"]:
             self.flow.lose("equation")
 

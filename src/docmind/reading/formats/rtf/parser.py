@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, field
 
 from docmind.reading.formats.symbols import symbol_text
@@ -83,6 +82,14 @@ class State:
     starts_page: bool = False
     is_drop_cap: bool = False
     in_nested_row: bool = False
+
+    def copied(self) -> State:
+        """Return a state of its own for a group inside; there may be millions of groups."""
+        return State(
+            self.to, self.font, self.skipped, self.is_bold, self.is_hidden, self.is_deleted, self.is_struck,
+            self.script, self.style, self.outline, self.in_table, self.depth, self.list, self.rank, self.starts_page,
+            self.is_drop_cap, self.in_nested_row,
+        )  # fmt: skip
 
     @property
     def level(self) -> int:
@@ -200,7 +207,7 @@ class Parser:
                 self._over += 1
             else:
                 self._stack.append(self._state)
-                self._state = copy(self._state)
+                self._state = self._state.copied()
         elif self._over:
             self._over -= 1
         elif self._stack:
