@@ -676,6 +676,14 @@ def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
     return -LABELLED if is_labelled(target, own) else 0.0
 
 
+def _names_several(question: str, unit: _Unit) -> bool:
+    """Return whether several columns are named alike well: `jars` of `Jars made | Jars sold`."""
+    names_of_columns = unit.text.partition("\n")[0].split(" | ") if unit.passage.lead is not None else []
+    terms = asked_words(question)
+    met = sorted((float(_meets(one, terms).sum()) for one in names_of_columns), reverse=True)
+    return len(met) > 1 and met[0] > 0 and met[0] == met[1]
+
+
 def _is_counted(question: str, unit: _Unit) -> bool:
     """Return whether a row, its header or its heading names what is counted: `chairs`, in the question's own words."""
     counted = content_words(question)[:1]
@@ -703,6 +711,8 @@ def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_
     if target.kind == "comparison" or (target.kind == "count" and not _is_counted(question, lead)):
         return True
     if target.kind in ("sum", "mean", "extreme") and asking_words(question).isdisjoint(words(lead.text)):
+        return True
+    if target.kind in ("number", "amount", "count") and _names_several(question, lead):
         return True
     return target.kind in _OF_ONE and any(
         one.page == lead.page

@@ -14,6 +14,7 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.role_words import (
+    COMPARATIVES,
     ROLES,
 )
 from docmind.tables.series import (
@@ -32,6 +33,7 @@ from docmind.tables.wordlists import (
     FLOWS,
     HOW,
     LISTS,
+    MEASURES,
     MONTH_UNIT,
     PER,
     WHICH,
@@ -107,6 +109,8 @@ def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...])
         is_alike = (r.columns[one].type, r.columns[one].unit) == (r.columns[other].type, r.columns[other].unit)
         return TableQuery("difference", filters, one, minus=other) if is_alike else None
     column = r.measured(numeric)
+    if not numeric and (fitting := _compared(r)):
+        column = fitting[0] if len(fitting) == 1 else None
     if column is None or r.negatives:
         return None
     runs = list(dict.fromkeys((one, values) for one, values, _is_negated in r.runs))
@@ -123,6 +127,14 @@ def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...])
     if first.operator == "in" and set(first.values) & set(second.values):
         return None
     return TableQuery("difference", common, column, part=(first,), less=(second,))
+
+
+def _compared(r: Reading) -> list[int]:
+    """Return the columns that a comparative means: the heights of `how much higher`."""
+    words = {r.texts[at] for task, start, end in r.asked.tasks if task == "difference" for at in range(start, end)}
+    means = {**COMPARATIVES, "higher": "tallest", "lower": "tallest"}
+    wanted = frozenset[str]().union(*(MEASURES[means[word]] for word in words if word in means))
+    return [at for at in r.measures() if any(word.text in wanted for word in r.names.headers[at])]
 
 
 def _share(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:

@@ -13,14 +13,16 @@ from docmind.tables.words import words_of
 def joined(first: Table, other: Table) -> Table | None:
     """Return the rows of a table, each with the cells of the row that it names in another; None where none is named.
 
-    A column of texts has the same name in both. Its values are all in the other table, where each stands once.
+    A column of texts has the same name in both. Its values are all in the other table, where each stands once; a
+    row without one has none of its cells.
     """
     for at, column in enumerate(first.columns):
         for key, named in enumerate(other.columns):
             if column.type == named.type == "text" and _is_same(column.name, named.name):
                 by_value = {row[key]: n for n, row in enumerate(other.values) if row[key] is not None}
                 is_unique = len(by_value) == len(other.values) > 1
-                if is_unique and all(row[at] in by_value for row in first.values):
+                held = [row[at] for row in first.values if row[at] is not None]
+                if is_unique and held and all(value in by_value for value in held):
                     return _joined(first, other, at, key, by_value)
     return None
 
@@ -34,18 +36,18 @@ def _joined(first: Table, other: Table, at: int, key: int, by_value: dict[Sql, i
     kept = [n for n in range(len(other.columns)) if n != key]
     rows, values = [], []
     for row, held in zip(first.rows, first.values, strict=True):
-        n = by_value[held[at]]
-        found = other.rows[n]
+        n = by_value.get(held[at])
+        found = other.rows[n] if n is not None else None
         end = row.cells[-1][1]
         rows.append(
             replace(
                 row,
                 cells=(*row.cells, *((end, end) for _ in kept)),
-                shown=(*row.shown, *(found.shown[one] for one in kept)),
-                beside=Beside(other, found, len(first.columns), tuple(kept)),
+                shown=(*row.shown, *(found.shown[one] if found is not None else "" for one in kept)),
+                beside=Beside(other, found, len(first.columns), tuple(kept)) if found is not None else None,
             )
         )
-        values.append((*held, *(other.values[n][one] for one in kept)))
+        values.append((*held, *(other.values[n][one] if n is not None else None for one in kept)))
     return replace(
         first,
         title=f"{first.title}, {other.about.sheet or other.title}",
@@ -60,7 +62,7 @@ def _joined(first: Table, other: Table, at: int, key: int, by_value: dict[Sql, i
 
 def needs_both(query: TableQuery, table: Table) -> bool:
     """Return whether a query over joined tables uses columns of both, and adds up none of the second's."""
-    beside = table.rows[0].beside if table.rows else None
+    beside = next((row.beside for row in table.rows if row.beside is not None), None)
     if beside is None:
         return False
     own = beside.start

@@ -407,15 +407,7 @@ def find_kind_words(r: Reading) -> None:
         elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
             r.by[at] = "rows"
             r.subject = True
-        elif (text == "far" and r.texts[at - 1] == "so") or (
-            _is_of_series(r, at)
-            or (
-                text in _UNITS_ASKED
-                and r.texts[at - 1] in WHICH
-                and any(r.tells_time(one) or one == r.month_column() for one in r.mentioned)
-            )
-            or (text in ("over", "across") and (*r.texts, "")[at + 1] in _SPANS - NUMBER_WORDS.keys())
-        ):
+        elif _is_of_all(r, at) or _is_of_series(r, at):
             r.by[at] = "light"
         elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
             r.by[at] = "kind"
@@ -433,13 +425,20 @@ def find_kind_words(r: Reading) -> None:
 
 def _is_beside_measure(r: Reading, at: int) -> bool:
     """Return whether a word such as `amount` stands beside the name of a column of numbers."""
-    beside = {at - 1, at + 1}
-    return r.texts[at] in AMOUNTS and any(beside & set(r.mentioned.get(one, ())) for one in r.measures())
+    return r.texts[at] in AMOUNTS and any({at - 1, at + 1} & set(r.mentioned.get(one, ())) for one in r.measures())
 
 
 _UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset(["day", "tag", "dia", "jour", "date", "datum", "fecha", "data"])
 _OF = frozenset({"the", "das", "im", "o", "os", "los", "el", "les", "all"}) | frozenset(NUMBER_WORDS)
 _SPANS = frozenset({"all", "the", "both"}) | frozenset(NUMBER_WORDS)
+
+
+def _is_of_all(r: Reading, at: int) -> bool:
+    """Return whether a word limits nothing where it stands: `so far`, `over all courses`, `which month` of months."""
+    text, before, after = r.texts[at], r.texts[at - 1], (*r.texts, "")[at + 1]
+    if text in _UNITS_ASKED and before in WHICH:
+        return any(r.tells_time(one) or one == r.month_column() for one in r.mentioned)
+    return (before, text) == ("so", "far") or (text in ("over", "across") and after in _SPANS - NUMBER_WORDS.keys())
 
 
 def _is_of_series(r: Reading, at: int) -> bool:

@@ -155,6 +155,8 @@ RELATED = tuple(
         "beginnt beginnen beginn",
         "commence debut",
         "use used uses usage consumption consumed",
+        "temp temperature temperatur temperatura",
+        "ext extension durchwahl",
         "week weekly weeks",
         "month monthly months",
         "year yearly annual years",
