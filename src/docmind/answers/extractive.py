@@ -123,7 +123,7 @@ _LIGHT = _set(
 )
 
 _KIND_OF_FILE = _set(
-    """document file pdf paper report article book text txt docx csv xlsx xls md documento ficheiro arquivo relatorio artigo
+    """document file pdf paper report article book text txt docx csv xlsx md documento ficheiro arquivo relatorio artigo
     livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
 )
 

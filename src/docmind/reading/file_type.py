@@ -343,7 +343,8 @@ def _unlocked(upload: Upload) -> Upload:
         for password in filter(None, (upload.password, _KNOWN_TO_EXCEL)):
             target = io.BytesIO()
             try:
-                locked.load_key(password=password, verify_password=True)  # pyright: ignore[reportCallIssue]
+                # One of before 2007 verifies the password in any case, and knows no such argument.
+                locked.load_key(password=password, **({} if locked.format == "xls97" else {"verify_password": True}))
                 locked.decrypt(target)
             except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError):
                 continue
