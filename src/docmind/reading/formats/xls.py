@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ from docmind.wording import _
 
 _FILTER, _BOLD = "_FilterDatabase", 700
 _NAMES_MAX = 10_000
+_SUMMARY, _PROPERTIES_MAX = "\5SummaryInformation", 100
 _UNKNOWN = re.compile(r"[?]|#REF!")  # what xlrd writes for a part of a formula that it does not know
 # Texts and names of sheets stay. xlrd writes a cell of another sheet as S!A1:A1, and 2 as 2.0.
 _ODD = re.compile(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*')|(\$?[A-Z]{1,3}\$?\d+):\1(?!\d)|(?<![\w.])(\d+)\.0(?!\d)""")
@@ -80,17 +82,28 @@ def open_xls(upload: Upload, kind: str, rules: Rules) -> LaidOut:
 
 
 def _facts(name: str, ole: olefile.OleFileIO) -> Facts:
-    said: Any = ole.get_metadata()
-    code = said.codepage if isinstance(said.codepage, int) else 1252
-    encoding = "utf-8" if code in (65001, -535) else f"cp{code % 65_536}"
+    """Return title and author, without olefile's reading of properties, which believes any number of them."""
+    said = dict[int, bytes]()
+    encoding = "cp1252"
+    if ole.exists(_SUMMARY):
+        data = ole.openstream(_SUMMARY).read()
+        with contextlib.suppress(struct.error):
+            start = struct.unpack_from("<I", data, 44)[0]
+            for number in range(min(struct.unpack_from("<I", data, start + 4)[0], _PROPERTIES_MAX)):
+                key, at = struct.unpack_from("<II", data, start + 8 + 8 * number)
+                kind, size = struct.unpack_from("<II", data, start + at)
+                if key == 1:  # the code page, of two bytes
+                    encoding = f"cp{size & 0xFFFF}"
+                elif kind == 0x1E:
+                    said[key] = data[start + at + 8 : start + at + 8 + size]
 
-    def text(raw: object) -> str:
+    def text(number: int) -> str:
         try:
-            return raw.decode(encoding, "replace").strip("\0 ") if isinstance(raw, bytes) else ""
+            return said.get(number, b"").decode(encoding.replace("cp65001", "utf-8"), "replace").strip("\0 ")
         except LookupError:
             return ""
 
-    return facts_of(name, title=text(said.title), author=text(said.author))
+    return facts_of(name, title=text(2), author=text(4))
 
 
 class _Silence(io.TextIOBase):
