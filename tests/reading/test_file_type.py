@@ -37,6 +37,7 @@ def test_documents_whatever_their_name() -> None:
         (papers.word_file(), "docx"),
         (papers.workbook([["x"]]), "xlsx"),
         (papers.book(["<p>x</p>"]), "epub"),
+        (b"{\\rtf1 hello}", "rtf"),
     ):
         assert [kind_of(f"x.{suffix}", data) for suffix in ("pdf", "docx", "bin")] == [kind] * 3
 
@@ -63,7 +64,7 @@ def test_plain_text_by_its_name(name: str, data: bytes, kind: str) -> None:
     assert kind_of(name, data) == kind
 
 
-@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xlsx", "a.epub", "a.png"])
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.odt", "a.rtf", "a.xlsx", "a.epub", "a.png"])
 def test_a_name_that_promises_more_than_text_is_a_broken_file(name: str) -> None:
     with pytest.raises(errors.CorruptFileError, match="but holds plain text"):
         identify(Upload(name, b"just words"))
@@ -78,7 +79,6 @@ def test_nothing_but_spaces_is_empty(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"{\\rtf1 hello}", "RTF"),
         (b"\x7fELF\x02\x01\x01", "a program"),
         (b"\x1f\x8b\x08\x00" + b"x" * 40, "gzip"),
         (bytes(range(256)) * 20, "not a type of file"),
