@@ -22,6 +22,7 @@ from docmind.reading import Reader
 from docmind.records.documents import Upload
 from faults.points import Tally
 from papers import DEVSET, book, pdf, picture, word_file, workbook
+from sheet_files import ods, ods_row, ods_table, xls
 
 LONGEST_S = 60.0
 _LARGEST = 120_000  # bytes of a seed from the measuring set: larger ones only take longer
@@ -46,6 +47,8 @@ def seeds() -> list[Upload]:
         Upload("text.pdf", text_pdf(["Herons nest beside the river.", "", "A third page."])),
         Upload("turned.pdf", pdf(["0 0 100 100 re f", "q 1 0 0 1 0 0 cm Q"], rotate=90, title="Turned")),
         Upload("word.docx", word_file()), Upload("sheet.xlsx", workbook([["kind", "grams"], ["russet", 140.5]])),
+        Upload("sheet.xls", xls({"Potatoes": [["kind", "grams"], ["russet", 140.5]]})),
+        Upload("sheet.ods", ods(ods_table("Potatoes", ods_row("kind", "grams"), ods_row("russet", "140.5")))),
         Upload("book.epub", book(["<h1>One</h1><p>Text.</p>", "<p>Two</p>"])), Upload("page.html", html),
         Upload("notes.md", "# Herões\n\n* one\n* two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".encode()),
         Upload("rows.csv", "name;grams\n\"russet; red\";140\nquince;90\n".encode("utf-16")),

@@ -362,7 +362,7 @@ def _in_ole(upload: Upload) -> tuple[str, Upload]:
         upload = _unlocked(upload)
         return _in_zip(upload), upload
     if part in _OLD_SHEETS:
-        return "xls", _unlocked(upload) if part == "Workbook" else upload  # msoffcrypto knows no older ones
+        return "xls", _unlocked(upload) if part == "Workbook" and _is_locked(upload) else upload
     if part:
         raise UnsupportedFileError(
             _("{name} is {what}, which DocMind does not read.").format(name=name, what=_(_OLD[part])),
@@ -374,6 +374,16 @@ def _in_ole(upload: Upload) -> tuple[str, Upload]:
     )
 
 
+def _is_locked(upload: Upload) -> bool:
+    """Return whether an old workbook has a password; one that is too odd to tell is left to its reader."""
+    import msoffcrypto
+
+    try:
+        return bool(msoffcrypto.OfficeFile(io.BytesIO(upload.data)).is_encrypted())
+    except Exception:  # noqa: BLE001  msoffcrypto parses the file and raises whatever comes
+        return False
+
+
 def _unlocked(upload: Upload) -> Upload:
     """Return an office file without its password; the password that Excel itself tries is tried too."""
     import msoffcrypto
@@ -381,12 +391,11 @@ def _unlocked(upload: Upload) -> Upload:
     name = upload.name
     try:
         locked = msoffcrypto.OfficeFile(io.BytesIO(upload.data))
-        if not locked.is_encrypted():
-            return Upload(name, upload.data)
         for password in filter(None, (upload.password, _KNOWN_TO_EXCEL)):
             target = io.BytesIO()
             try:
-                locked.load_key(password=password, verify_password=True)  # pyright: ignore[reportCallIssue]
+                # One of before 2007 verifies the password in any case, and knows no such argument.
+                locked.load_key(password=password, **({} if locked.format == "xls97" else {"verify_password": True}))
                 locked.decrypt(target)
             except (msoffcrypto.exceptions.InvalidKeyError, msoffcrypto.exceptions.DecryptionError):
                 continue

@@ -79,7 +79,7 @@ class _SheetRecords:
         self._is_biff8, self._encoding = is_biff8, encoding
         self._depth = 0
         self._object = 0
-        self._text_left = 0
+        self._text_left, self._text = 0, ""
         self._title = ""
         self._drop_downs = 0
         self._is_filtered = False
@@ -112,7 +112,7 @@ class _SheetRecords:
         elif number == _AUTOFILTER:
             self._is_filtered = True
         elif number == _TXO and len(body) >= 12:
-            self._text_left = 0 if self._object == _COMMENT else struct.unpack_from("<H", body, 10)[0]
+            self._text, self._text_left = "", 0 if self._object == _COMMENT else struct.unpack_from("<H", body, 10)[0]
         elif number == _CONTINUE and self._text_left:
             self._of_text(body)
         return True
@@ -143,8 +143,11 @@ class _SheetRecords:
         text = body[1:].decode("utf-16-le", "replace") if body[:1] == b"\1" else body[1:].decode("latin-1")
         text = text[: self._text_left]
         self._text_left -= len(text)
-        if len(self._found.texts) < _TEXTS_MAX:
-            self._found.texts += [line for line in map(printable, text.splitlines()) if line.strip()]
+        self._text += text
+        if not self._text_left:
+            if len(self._found.texts) < _TEXTS_MAX:
+                self._found.texts += [line for line in map(printable, self._text.splitlines()) if line.strip()]
+            self._text = ""
 
     def _string(self, body: bytes, size: int) -> str:
         return _text(body, size, self._encoding, is_biff8=self._is_biff8)

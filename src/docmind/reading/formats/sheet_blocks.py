@@ -3,8 +3,6 @@
 A table is told from the title above it, from its notes and from other tables of its sheet by empty rows and columns;
 tables that the workbook names, filters and frozen panes say where the names of columns are, else `sheet_tables` finds
 them.
-
-It is one module of more than 500 lines because where a table ends depends on the cells as they are shown.
 """
 
 from __future__ import annotations

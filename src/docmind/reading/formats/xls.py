@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,9 +43,17 @@ from docmind.wording import _
 
 _FILTER, _BOLD = "_FilterDatabase", 700
 _NAMES_MAX = 10_000
+_SUMMARY, _PROPERTIES_MAX = "\5SummaryInformation", 100
 _UNKNOWN = re.compile(r"[?]|#REF!")  # what xlrd writes for a part of a formula that it does not know
 # Texts and names of sheets stay. xlrd writes a cell of another sheet as S!A1:A1, and 2 as 2.0.
 _ODD = re.compile(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*')|(\$?[A-Z]{1,3}\$?\d+):\1(?!\d)|(?<![\w.])(\d+)\.0(?!\d)""")
+
+# xlrd fails at an area of another sheet whose columns or rows are relative: they are made absolute.
+_AREA = re.compile(rb"([;\[{].{6})(.)([\x40\x80\xc0])(.)([\x40\x80\xc0])", re.DOTALL)
+
+
+def _fixed(found: re.Match[bytes]) -> bytes:
+    return found[1] + found[2] + b"\0" + found[4] + b"\0"
 
 
 def open_xls(upload: Upload, kind: str, rules: Rules) -> LaidOut:
@@ -72,17 +82,28 @@ def open_xls(upload: Upload, kind: str, rules: Rules) -> LaidOut:
 
 
 def _facts(name: str, ole: olefile.OleFileIO) -> Facts:
-    said: Any = ole.get_metadata()
-    code = said.codepage if isinstance(said.codepage, int) else 1252
-    encoding = "utf-8" if code in (65001, -535) else f"cp{code % 65_536}"
+    """Return title and author, without olefile's reading of properties, which believes any number of them."""
+    said = dict[int, bytes]()
+    encoding = "cp1252"
+    if ole.exists(_SUMMARY):
+        data = ole.openstream(_SUMMARY).read()
+        with contextlib.suppress(struct.error):
+            start = struct.unpack_from("<I", data, 44)[0]
+            for number in range(min(struct.unpack_from("<I", data, start + 4)[0], _PROPERTIES_MAX)):
+                key, at = struct.unpack_from("<II", data, start + 8 + 8 * number)
+                kind, size = struct.unpack_from("<II", data, start + at)
+                if key == 1:  # the code page, of two bytes
+                    encoding = f"cp{size & 0xFFFF}"
+                elif kind == 0x1E:
+                    said[key] = data[start + at + 8 : start + at + 8 + size]
 
-    def text(raw: object) -> str:
+    def text(number: int) -> str:
         try:
-            return raw.decode(encoding, "replace").strip("\0 ") if isinstance(raw, bytes) else ""
+            return said.get(number, b"").decode(encoding.replace("cp65001", "utf-8"), "replace").strip("\0 ")
         except LookupError:
             return ""
 
-    return facts_of(name, title=text(said.title), author=text(said.author))
+    return facts_of(name, title=text(2), author=text(4))
 
 
 class _Silence(io.TextIOBase):
@@ -199,7 +220,9 @@ class _Workbook:
                 if kind not in _KINDS:
                     continue
                 value = self._value(raw, row, column, kind)
-                formula = self._formula(row, column, beside)
+                parsed = beside.formulas.get((row, column), b"")
+                formula = self._formula(row, column, parsed) if parsed else ""
+                self.losses.note("formula", name, int(bool(parsed) and not formula and beside.is_uncalculated))
                 is_open = bool(formula) and beside.is_uncalculated
                 cells[column + 1] = None if is_open else value, raw.cell_xf_index(row, column), formula
                 if is_open:
@@ -221,15 +244,13 @@ class _Workbook:
         runs = raw.rich_text_runlist_map.get((row, column))
         return printable(in_runs(str(value), runs, self._fonts) if runs else str(value))
 
-    def _formula(self, row: int, column: int, beside: Beside) -> str:
-        parsed = beside.formulas.get((row, column), b"")
-        if not parsed:
-            return ""
-        try:
-            text = decompile_formula(self._book, parsed, len(parsed), FMLA_TYPE_CELL, row, column) or ""
-        except Exception:  # noqa: BLE001  of a function that xlrd does not know, too
-            return ""
-        return "" if _UNKNOWN.search(text) else _ODD.sub(lambda found: found[1] or found[2] or found[0], text)
+    def _formula(self, row: int, column: int, parsed: bytes) -> str:
+        """Return a formula as text; "" for one that xlrd does not know."""
+        for tokens in (parsed, _AREA.sub(_fixed, parsed)):
+            with contextlib.suppress(Exception):
+                text = decompile_formula(self._book, tokens, len(tokens), FMLA_TYPE_CELL, row, column) or ""
+                return "" if _UNKNOWN.search(text) else _ODD.sub(lambda found: found[1] or found[2] or found[0], text)
+        return ""
 
     def _layout(self, raw: Any, at: int, sheet: Sheet) -> None:
         sheet.merges = [
