@@ -207,12 +207,12 @@ class Parent:
     @property
     def label(self) -> str:
         """What it is called: a mail by its subject, others by their file names."""
-        return self.title if self.kind in MAILS and self.title else self.document
+        return self.title if self.kind == MAIL and self.title else self.document
 
     @property
     def place(self) -> str:
         """Where the files inside it are, for after their names: "in Rent 2025.zip"."""
-        if self.kind not in MAILS:
+        if self.kind != MAIL:
             return _("in {name}").format(name=self.label)
         if not self.dated:
             return _("in the mail {subject}").format(subject=self.label)
@@ -220,8 +220,8 @@ class Parent:
         return _("in the mail {subject} of {date}").format(subject=self.label, date=day)
 
 
-MAILS = ("eml", "mail", "mbox", "msg")
-"""The kinds of files that are mails."""
+MAIL = "mail"
+"""The kind of a file that is one mail."""
 
 
 @dataclass(frozen=True, slots=True)
