@@ -2,6 +2,8 @@
 
 Boxes are `[x, y, w, h]` in pixels of the stored page image, origin top left. Page numbers count from 1.
 Times end in `_ms` (durations) or `_at_ms` (Unix time).
+
+It is above 500 lines because documents, what lies in them, their queue and their erasure name each other.
 """
 
 from __future__ import annotations
