@@ -198,13 +198,17 @@ class IngestQueue:
         self, doc_id: str | None, progress: Progress | None, place: tuple[int, int]
     ) -> Iterator[AddResult]:
         """Read the files that lie in a document, those that no other thread has chosen; only failures stay queued."""
-        for upload_id in self._uploads.enclosed(doc_id) if doc_id else []:
+        inside = self._uploads.enclosed(doc_id) if doc_id else []
+        together: dict[int, AddResult] = {}
+        for number, upload_id in enumerate(inside):
             with self._changed:
                 if upload_id in self._held | self._taken:
                     continue
                 self._held.add(upload_id)
             try:
-                yield self.read(upload_id, progress=progress, place=place)
+                if upload_id not in together:
+                    together |= self.read_together(inside[number:], progress=progress, place=place)
+                yield together.get(upload_id) or self.read(upload_id, progress=progress, place=place)
             except NotFoundError:  # removed meanwhile
                 continue
             finally:
