@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from desks import settings_in
+from docmind.answers import list_questions
 from docmind.answers.mentions import is_form
 from docmind.application import DocMind
 from docmind.conversations import listing_csv, listing_markdown, listings
@@ -21,7 +22,7 @@ from docmind.errors import ConfigError
 from docmind.records.answers import Answer
 from docmind.records.documents import Upload
 from docmind.records.query import Query
-from docmind.records.search import Filters
+from docmind.records.search import Filters, MultimodalResult
 from list_files import SETS, upload_of
 
 FIRST, *OTHERS = SETS
@@ -201,3 +202,38 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path: Path) -> None:
         assert len(rows) == 4
         assert all(row[0].startswith("'=") and row[2].startswith("'") for row in rows)
         assert "## \\=a.txt (4)" in listing_markdown(found) or "## =a.txt (4)" in listing_markdown(found)
+
+
+def test_in_a_large_library_a_list_is_looked_for_on_the_pages_that_a_search_finds(
+    desk: DocMind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = {info.document: info.doc_id for info in desk.documents.all()}
+    monkeypatch.setattr(listings, "_MOST_AT_ONCE", 0)
+    asked = [
+        one for one in FIRST["questions"]
+        if one["want"] and all(each.what == "items" and not each.is_explicit for each in list_questions(one["q"]))
+    ]  # fmt: skip
+    met = 0
+    for one in asked:
+        question, wanted = one["q"], {(documents[document], 1) for document, _words in one["want"]}
+        desk.listings.drop()
+        if desk.listings.answer(question, Filters(), (), lambda wanted=wanted: wanted) is None:
+            continue
+        met += desk.ask(question).listing is not None  # the search finds its page
+        desk.listings.drop()
+        assert desk.listings.answer(question, Filters(), (), set) is None
+    assert met > len(asked) // 2
+
+
+def test_a_question_searches_once_where_it_may_name_a_list(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "_MOST_AT_ONCE", 0)
+    searched = list[str]()
+    search = desk.answerer.search.search
+
+    def counted(query: Query) -> MultimodalResult:
+        searched.append(query.question)
+        return search(query)
+
+    monkeypatch.setattr(desk.answerer.search, "search", counted)
+    assert desk.ask("What colour does the boiler's lamp have?").listing is None
+    assert len(searched) == 1

@@ -120,6 +120,7 @@ def test_nothing_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (("Total", "", "4,200"), True), (("", "Summe", "12"), True), (("Grand total:", "9"), True),
         (("Total Wine", "Shop", "12"), False), (("Totnes", "3"), False), (("Total",), False),
+        (("\u0301", "12"), False),
     ],
 )  # fmt: skip
 def test_rows_that_add_up_others_are_known(shown: tuple[str, ...], *, is_total: bool) -> None:

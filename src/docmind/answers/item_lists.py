@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from docmind.answers.list_questions import word_list
+from docmind.answers.list_questions import table, word_list
 from docmind.answers.list_words import met_in, starts_of, words_in, words_of_list
 from docmind.answers.mentions import is_form
 from docmind.answers.sentences import units
@@ -36,6 +36,9 @@ _LABELLED = 600  # characters of a line with a label
 _WORD = re.compile(r"[^\W_]+")
 ENUMERATED, _PART = 3, 90  # parts of an enumeration in a sentence, and characters of a part
 _STOP = re.compile(r"(?<=\w{4}[.!?])\s+(?=[^\W\da-z])")  # no abbreviation has as many letters
+_COPULA = re.compile(r"\s(?:is|are|was|were|is|sind|waren|sont|são|estão|son|están)\s")
+_FULL_NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[a-z]{1,3} )?[^\W\d_a-z][\w'’.-]+){1,3}(?=$|[ ,;:(–-])")
+_SHORT_PART = 40  # characters of a part of an enumeration that only a word of the question announces
 _SEPARATOR = re.compile("[,;]")
 _ANNOUNCES = re.compile(
     r":\s+(?=\S)|\b(?:by|are|were|is|to|for|on|includes?|including|from|with|such as|attended|present|por|para|com|são|"
@@ -66,8 +69,10 @@ class Item(NamedTuple):
 class ItemList:
     """Items that belong together, and the texts that announce them: those right above, and those further out.
 
-    `has_people` tells that a column of a table is one of people, or that each item begins as a name does; `around`
-    are the words of the pages that it is on, `header` the names of the columns of a table, `opening` the words that the
+    `has_people` tells that a column of a table is one of people, or that each item begins as a name does;
+    `has_full_names` that each has two words or more with capitals, `has_organisations` that they have legal forms.
+    `is_of_sentence` tells of parts of a sentence that nothing but a word of the question announces. `around` are the
+    words of the pages that it is on, `header` the names of the columns of a table, `opening` the words that the
     document opens with.
     """
 
@@ -75,6 +80,9 @@ class ItemList:
     far: tuple[str, ...]
     kind: Kind
     has_people: bool = False
+    has_full_names: bool = False
+    has_organisations: bool = False
+    is_of_sentence: bool = False
     around: set[str] = field(default_factory=set[str])
     items: list[Item] = field(default_factory=list[Item])
     header: tuple[str, ...] = ()
@@ -116,7 +124,7 @@ class ListReader:
             self._opening = opening_of(text, structure)
             self._title = next((line for line in text.split("\n") if line.strip()), "")[:_OPENING_CHARS]
         self._page = {word for word in _WORD.findall(lowered_alike(text)) if word in self._asked}
-        for line in _sectioned(list(_lines(text, structure))):
+        for line in _sectioned(list(_lines(text, structure)), text):
             if line.kind in ("prose", "label", "item"):
                 yield from self._enumerated(page_no, text, line)
             if line.kind == "row":
@@ -197,6 +205,8 @@ class ListReader:
         self._last = text[item.start : item.end].strip()
         is_first, is_name = not self._current.items, self._last[:1].isupper()
         self._current.has_people = is_name and (is_first or self._current.has_people)
+        is_full = _FULL_NAME.match(self._last) is not None
+        self._current.has_full_names = is_full and (is_first or self._current.has_full_names)
         self._current.items += [item] if item.start < item.end else []
         self._current.around |= self._page
 
@@ -225,7 +235,10 @@ class ListReader:
         parts = [_item(page_no, text, start + a, start + b) for a, b in _parts(text[start : line.end])]
         far, are_names = (self._heading, self._lead, self._label), all(text[one.start].isupper() for one in parts)
         if len(parts) > 1:
-            yield ItemList((label,), far, "inline", are_names, self._page, parts, opening=self._opening)
+            yield ItemList(
+                (label,), far, "inline", are_names, around=self._page, items=parts, opening=self._opening,
+                has_full_names=_are_full_names(text, parts),
+            )  # fmt: skip
 
     def _enumerated(self, page_no: int, text: str, line: _Line) -> Iterator[ItemList]:
         """Yield the parts of sentences such as `Attended by Ana Reis, Rui Melo and Eva Sá`."""
@@ -237,16 +250,38 @@ class ListReader:
             first = _SEPARATOR.search(said, a, b)
             found = list(_ANNOUNCES.finditer(said, a, first.start())) if first is not None else []
             match = next((one for one in found if ":" in one.group()), found[-1] if found else None)
-            lead = said[a : match.end()] if match is not None else ""
-            if match is None or not any(met_in(word, words_in((lead,))) for word in self._asked):
+            behind = match.end() if match is not None else a
+            is_announced = self._has_asked(said[a:behind])
+            if not is_announced:
+                behind = self._behind_asked(said, a, first.start()) if first is not None else a
+                if behind == a:
+                    continue
+            ended = _COPULA.search(said, first.start(), b) if first is not None and not is_announced else None
+            value = said[behind : ended.start() if ended is not None else b].rstrip(" .;\n")
+            spans = _parts(value)
+            longest = _PART if is_announced else _SHORT_PART
+            if len(spans) < ENUMERATED or any(d - c > longest for c, d in spans):
                 continue
-            spans = _parts(said[match.end() : b].rstrip(" .;\n"))
-            if len(spans) < ENUMERATED or any(d - c > _PART for c, d in spans):
+            if not is_announced and any(c >= d for c, d in spans):
                 continue
-            at = line.start + match.end()
+            at = line.start + behind
             parts = [_item(page_no, text, at + c, at + d) for c, d in spans if c < d]
+            near = (said[a:behind], *([said[ended.start() : b]] if ended is not None else []))
             far, are_names = (self._heading, self._lead, self._label), all(text[one.start].isupper() for one in parts)
-            yield ItemList((lead,), far, "inline", are_names, self._page, parts, opening=self._title)
+            yield ItemList(
+                near, far, "inline", are_names, around=self._page, items=parts, opening=self._title,
+                has_full_names=_are_full_names(text, parts), has_organisations=_are_organisations(text, parts),
+                is_of_sentence=not is_announced,
+            )  # fmt: skip
+
+    def _has_asked(self, said: str) -> bool:
+        held = words_in((said,))
+        return any(met_in(word, held) for word in self._asked)
+
+    def _behind_asked(self, said: str, start: int, end: int) -> int:
+        """Return where the text behind the last word of the question begins; `start` where there is none."""
+        met = [one.end() for one in _WORD.finditer(said, start, end) if self._has_asked(one.group())]
+        return met[-1] + 1 if met and met[-1] < end else start
 
     def _new(self, line: _Line) -> ItemList:
         path = line.block.path if line.block is not None and line.block.path else ()
@@ -304,12 +339,13 @@ def _nested(held: ItemList) -> Iterator[ItemList]:
     yield from (one for one in below if one.items)
 
 
-def _sectioned(lines: list[_Line]) -> list[_Line]:
+def _sectioned(lines: list[_Line], text: str) -> list[_Line]:
     """Return the lines of a page, a short line as a lead where blank lines show that it announces the lines below.
 
     It stands alone above them, or is their first one where none stands alone but the title of the page.
     """
     groups = list[list[int]]()
+    _head_runs(lines, text)
     for n, line in enumerate(lines):
         is_apart = line.is_apart or not n or line.kind in ("head", "row") or lines[n - 1].kind in ("head", "row")
         if is_apart:
@@ -331,6 +367,22 @@ def _sectioned(lines: list[_Line]) -> list[_Line]:
     for n in leads:
         lines[n] = lines[n]._replace(kind="lead", is_section=True)
     return lines
+
+
+def _head_runs(lines: list[_Line], text: str) -> None:
+    """Take for a lead each short line that only what stands around it shows as one, without blank lines.
+
+    Two lines or more with labels or marks follow it, or the lines above it all begin in lower case and it does not.
+    """
+    begun = [text[line.start : line.end].strip()[:1] for line in lines]
+    for n in range(1, len(lines) - 1):
+        line, above, below = lines[n], lines[n - 1], lines[n + 1]
+        if line.kind != "short" or line.is_apart or below.is_apart or above.kind not in ("short", "label", "item"):
+            continue
+        is_of_others = below.kind in ("label", "item") and n + 2 < len(lines) and lines[n + 2].kind == below.kind
+        is_other_case = above.kind == "short" and begun[n - 1].islower() and n > 1 and begun[n - 2].islower()
+        if is_of_others or (is_other_case and begun[n].isupper() and not begun[n + 1].islower()):
+            lines[n] = line._replace(kind="lead", is_section=True)
 
 
 def _mark_of(said: str) -> str:
@@ -357,6 +409,17 @@ def _parts(value: str) -> list[tuple[int, int]]:
     if len(found) == 1 and (split := re.search(r"\s(?:and|e|y|und|et)\s", value)) is not None:
         found = [(0, split.start()), (split.end(), len(value))]
     return [(a + len(value[a:b]) - len(value[a:b].lstrip()), a + len(value[a:b].rstrip(" .\n"))) for a, b in found]
+
+
+def _are_full_names(text: str, parts: Sequence[Item]) -> bool:
+    return bool(parts) and all(_FULL_NAME.match(text[one.start : one.end]) for one in parts)
+
+
+def _are_organisations(text: str, parts: Sequence[Item]) -> bool:
+    """Return whether items have a legal form at their end; one of three or more may have one that is not known."""
+    ends = table()["organisations"]["ends"]
+    known = sum(re.search(rf"(?i)\w\W+(?:{ends})\.?$", text[one.start : one.end]) is not None for one in parts)
+    return known > 1 and known >= len(parts) - 1
 
 
 def _item(page_no: int, text: str, start: int, end: int, is_done: bool | None = None) -> Item:

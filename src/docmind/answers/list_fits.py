@@ -16,6 +16,7 @@ _LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "list
 _PROSE = 0.6  # less than what a list scores
 _TABLE = 0.05  # less than a list below the same heading
 _UNNAMED = 0.5  # less, where only a name and another word fit a table
+_VERB = 0.3  # less, where nothing has the verb of a question
 
 
 class Fit(NamedTuple):
@@ -51,6 +52,10 @@ class _Asked:
                 self.score, self.is_named = self.score + 0.5, True
             elif (met := met_in(word, far)) > 0:
                 self.score, self.is_near_it = self.score + met / 4, True
+            elif held.has_organisations and word in word_list("labels", "organisations"):
+                self.score, self.is_named = self.score + 1, True
+            elif held.kind == "row" and held.has_people and word in word_list("states", "rows_of_people"):
+                continue
             elif word not in word_list("items", "idle"):
                 self.filters.append(word)
 
@@ -62,6 +67,7 @@ class _Asked:
             _has_cell(question.names[0], item, self.words) for item in held.items if question.names
         )
         kept = [item for item in held.items if self.state is None or item.is_done is self.state]
+        verbs = list[str]()
         for word in self.filters:
             whole = [item for item in kept if _has_cell(word, item, self.words)]
             passing = whole or [item for item in kept if any(is_form(word, one) for one in item.words)]
@@ -75,9 +81,24 @@ class _Asked:
                 self.score += 0.1
             elif is_of_name and self.is_named and word == self.words[0]:
                 self.score -= _UNNAMED  # `books`, of a table that has a column for who borrowed them
-            elif word not in word_list("items", "light"):
+            elif word in word_list("items", "light"):
+                continue
+            elif word not in question.verbs:
                 return None
+            else:
+                verbs.append(word)
+        if verbs and not self._may_lack_verb():
+            return None
+        self.score -= _VERB * len(verbs)
         return kept
+
+    def _may_lack_verb(self) -> bool:
+        """Return whether all else of a question fits so well that the list need not have its verb."""
+        if self._held.kind == "row":
+            return self.is_named and self.is_whole_cell and bool(self._question.names)
+        if self._question.is_who:
+            return self.is_named and self._held.has_full_names
+        return self.is_named and self.is_near_it
 
 
 def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | None:
@@ -101,7 +122,11 @@ def fit(question: ListQuestion, asked: Sequence[str], held: ItemList) -> Fit | N
         having = [item for item in held.items if all(_has(word, item, held, lacked) for word in lacked)]
         kept = [item for item in kept if item not in having] if having else None
         how.used, how.is_whole_cell = how.used + 1, True
-    if kept and question.is_who and held.kind == "row":
+    if (
+        kept
+        and held.kind == "row"
+        and (question.is_who or (question.is_explicit and _names_one_column(how.words, held)))
+    ):
         kept = [item for item in kept if not _lacks(item, held, how.words)]
     return _accepted(question, held, how, kept) if kept else None
 
@@ -120,6 +145,8 @@ def _accepted(question: ListQuestion, held: ItemList, how: _Asked, kept: list[It
     if held.kind == "short" and question.is_who and not (is_many or held.has_people):
         return None  # lines of a narrow column may be sentences
     is_told = len(held.items) >= ENUMERATED and how.is_named and not how.used
+    if held.is_of_sentence and (not is_many or how.used):
+        return None
     if held.kind == "inline" and (
         (question.is_who and not held.has_people)  # `Tiles ordered by Mara, delivery 11 June, 38 boxes`
         or not (is_many or question.is_who or is_told)
@@ -150,6 +177,12 @@ def _lacks(item: Item, held: ItemList, asked: Sequence[str]) -> bool:
         not cell and any(met_in(word, words_in((name,))) for word in asked)
         for name, cell in zip(held.header, item.cells, strict=False)
     )
+
+
+def _names_one_column(asked: Sequence[str], held: ItemList) -> bool:
+    """Return whether a question asks for one column of a table, and for nothing else."""
+    columns = [name for name in held.header if any(met_in(word, words_in((name,))) for word in asked)]
+    return len(columns) == 1 and all(met_in(word, words_in(columns)) for word in asked)
 
 
 def _has(word: str, item: Item, held: ItemList, asked: Sequence[str]) -> bool:

@@ -25,6 +25,7 @@ _LEADING = re.compile(  # `to which countries`
 _SENTENCES = re.compile(r"(?<=[?!.]) (?=[^\W\d_])")
 _ALIKE = 5  # letters that forms of a word share
 _NAMES = re.compile(r"(?:\w+ ){0,4}(?:names|nomes|nombres|namen|noms)\b")
+_NEGATED = 7  # letters of `untrained`, at least
 _FEW = 5  # words of a question without a verb
 _SHORTENED = re.compile(r"\b(does|do|did|is|are|was|were|has|have|must|should)n.t\b")
 _DENIED = re.compile(r"\b(?:not|never|nao|nunca|nicht|ne|n'(?=\w)|pas)\b")
@@ -44,8 +45,8 @@ class ListQuestion(NamedTuple):
     `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_plural` that several things
     are, `is_single` that one thing may be. `context` are words behind the first preposition, which may only say where
     the list is. `is_quoted` is a mention in quotation marks, which has no other form.
-    `denied` are the words behind a `not`, `names` folded words that stand next to each other with capitals, and
-    `is_bare` tells of a question without a verb and a question word.
+    `denied` are the words behind a `not`, `names` folded words that stand next to each other with capitals, `verbs`
+    words that are verbs by their place, and `is_bare` tells of a question without a verb and a question word.
     """
 
     what: Listable
@@ -60,6 +61,7 @@ class ListQuestion(NamedTuple):
     denied: str = ""
     names: tuple[str, ...] = ()
     is_bare: bool = False
+    verbs: tuple[str, ...] = ()
 
 
 class _Forms(NamedTuple):
@@ -70,6 +72,7 @@ class _Forms(NamedTuple):
     single: tuple[re.Pattern[str], ...]
     bare: tuple[re.Pattern[str], ...]
     opening: tuple[re.Pattern[str], ...]
+    verbs: tuple[re.Pattern[str], ...]
     never: re.Pattern[str]
     who: frozenset[str]
 
@@ -113,6 +116,7 @@ def _forms() -> _Forms:
         tuple(map(re.compile, data["items"]["single"])),
         tuple(map(re.compile, data["items"]["bare"])),
         tuple(map(re.compile, data["items"]["opening"])),
+        tuple(map(re.compile, data["items"]["verbs"])),
         re.compile(data["items"]["never"]),
         frozenset(data["items"]["who"]),
     )
@@ -147,6 +151,7 @@ def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     """Yield the question for the items of a list, where it reads as one."""
     line = _SHORTENED.sub(r"\1 not", folded)
     line = _LEADING.sub("", re.sub(table()["states"]["to_do"], "open", line))
+    line = re.sub(table()["states"]["forbids_apart"], r"\2\1 not", line)
     line = " ".join(re.sub(table()["states"]["forbids"], " forbidden ", line).split())
     line = re.sub(table()["states"]["spanish_no"], " not ", line) if _SPANISH.search(said) else line
     before, denied, behind = _DENIED.sub("\n", line).partition("\n")
@@ -161,7 +166,7 @@ def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
     bare = forms.bare if _is_bare(line) else ()
     for form in (*forms.single, *forms.items, *bare):
         if (found := form.fullmatch(line)) is not None and (topic := found["topic"].strip(_EDGES)):
-            yield ListQuestion(
+            asked = ListQuestion(
                 "items",
                 topic,
                 (("", ""),),
@@ -175,7 +180,27 @@ def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:
                 ),
                 is_bare=form in forms.bare,
                 context=" ".join(re.split(table()["items"]["within"], topic, maxsplit=1)[1:]),
+                verbs=_verbs_of(line),
             )
+            yield asked
+            yield from _denying(asked)
+            return
+
+
+def _verbs_of(line: str) -> tuple[str, ...]:
+    """Return the words of a question that are verbs by their place."""
+    found = (form.match(line) for form in _forms().verbs)
+    return tuple(word for one in found if one is not None for word in one["verb"].split())
+
+
+def _denying(asked: ListQuestion) -> Iterator[ListQuestion]:
+    """Yield a question for what is `absent` as one for what is not `present`."""
+    words = asked.words.split()
+    opposites: dict[str, str] = table()["states"]["opposites"]
+    for state in words if len(words) > 1 and not asked.denied else ():
+        denied = opposites.get(state) or (state[2:] if state.startswith("un") and len(state) >= _NEGATED else "")
+        if denied:
+            yield asked._replace(words=" ".join(word for word in words if word != state), denied=denied)
             return
 
 

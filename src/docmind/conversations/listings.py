@@ -55,7 +55,7 @@ SECONDS = 600.0  # for a list that was asked for as such
 ASKED_SECONDS = 20.0  # for a question that surely asks for a list
 TRIED_SECONDS = 0.8  # for a question that may name a list, in all: its quotes wait for that
 _BATCH = 64  # pages in memory at once
-_MOST_AT_ONCE = 64  # pages that are read without a search for those that may have a list
+_MOST_AT_ONCE = 64  # pages that are read without a search for those that may have a list, however busy the computer is
 _SMALL = 8  # pages of a document that is read whole where a page of it was found
 _MOST_FOR_BARE = 1_000  # pages that are read for a question of a few words without a verb
 _LONGEST = 1_000  # characters of an item
@@ -167,16 +167,16 @@ class Listings:
     ) -> Listed | None:
         started = time.monotonic()
         for asked in list_questions(question):
+            documents = self._within(filters)
+            pages = sum(info.pages for info in documents)
             if asked.what == "items" and not asked.is_explicit:
-                documents = self._within(filters)
-                pages = sum(info.pages for info in documents)
                 if asked.is_bare and pages > _MOST_FOR_BARE:
                     continue  # a search for a few words must not wait
                 if pages > _MOST_AT_ONCE and not self._is_near(asked, documents, filters, found_pages()):
                     continue
             for before, place in asked.places:
                 left = TRIED_SECONDS - (time.monotonic() - started)
-                seconds = left if asked.what == "items" else ASKED_SECONDS
+                seconds = left if asked.what == "items" and pages > _MOST_AT_ONCE else ASKED_SECONDS
                 doc_ids = self._meant(place, filters, talked_about)
                 if place and not doc_ids and not is_everywhere(place):
                     continue
