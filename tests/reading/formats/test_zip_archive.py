@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from docmind.records.documents import Enclosed, Upload
 from each import each_of
 
 
-def opened(data: bytes, name: str = "a.zip", password: str | None = None, **rules: int) -> OpenedZip:
+def opened(data: bytes, name: str = "a.zip", password: str | None = None, **rules: Any) -> OpenedZip:
     return open_zip(Upload(name, data, password), "zip", Rules(**rules))
 
 

@@ -50,8 +50,8 @@ def uploader(docmind: DocMind) -> None:
     st.html(_LOOKS)
     box = st.file_uploader(
         _(
-            "Drop files here, or choose them: PDF, Word, Excel, EPUB, pictures and scans, web pages, Markdown, text, "
-            "source code"
+            "Drop files here, or choose them: PDF, Word, Excel, PowerPoint, OpenDocument, mails, EPUB, pictures and "
+            "scans, web pages, text, source code, zip archives"
         ),
         accept_multiple_files=True,
         key=state.UPLOADER,

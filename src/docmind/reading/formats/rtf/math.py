@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from docmind.reading.formats.docx.equations import equation
 from docmind.reading.formats.docx.package import Element, M
+from docmind.reading.formats.equations import equation
 from docmind.reading.formats.prose import Run
 from docmind.reading.formats.rtf.flow import Flow, Inside
 from docmind.reading.formats.rtf.parser import State
