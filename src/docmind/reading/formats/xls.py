@@ -44,6 +44,10 @@ from docmind.wording import _
 _FILTER, _BOLD = "_FilterDatabase", 700
 _NAMES_MAX = 10_000
 _SUMMARY, _PROPERTIES_MAX = "\5SummaryInformation", 100
+_UNDECIPHERED = (
+    XLRDError, AssertionError, AttributeError, IndexError, LookupError, RecursionError, TypeError, ValueError,
+    struct.error,
+)  # fmt: skip
 _UNKNOWN = re.compile(r"[?]|#REF!")  # what xlrd writes for a part of a formula that it does not know
 # Texts and names of sheets stay. xlrd writes a cell of another sheet as S!A1:A1, and 2 as 2.0.
 _ODD = re.compile(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*')|(\$?[A-Z]{1,3}\$?\d+):\1(?!\d)|(?<![\w.])(\d+)\.0(?!\d)""")
@@ -247,7 +251,7 @@ class _Workbook:
     def _formula(self, row: int, column: int, parsed: bytes) -> str:
         """Return a formula as text; "" for one that xlrd does not know."""
         for tokens in (parsed, _AREA.sub(_fixed, parsed)):
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(*_UNDECIPHERED):
                 text = decompile_formula(self._book, tokens, len(tokens), FMLA_TYPE_CELL, row, column) or ""
                 return "" if _UNKNOWN.search(text) else _ODD.sub(lambda found: found[1] or found[2] or found[0], text)
         return ""
