@@ -91,3 +91,11 @@ def test_a_sentence_in_another_language_is_shown(desk: DocMind) -> None:
     named = desk.ask("Are pets allowed?")
     assert named.outcome == "maybe"
     assert named.answer.startswith(("On a page in German", "On pages in German"))
+
+
+@pytest.mark.slow
+def test_a_sentence_that_begins_with_it_is_near_what_the_one_before_names(desk: DocMind) -> None:
+    text = "Our house\n\nThe telescope weighs nine kilos.\n\nIt is repaired on 4 May by somebody from the town.\n"
+    desk.add([Upload("house.txt", text.encode())])
+    sources = desk.ask("Wann wird das Teleskop repariert?").sources
+    assert [source.quote for source in sources] == ["It is repaired on 4 May by somebody from the town."]

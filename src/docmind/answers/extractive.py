@@ -35,6 +35,7 @@ from docmind.answers.kinds import (
     without_mail_words,
 )
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
+from docmind.answers.sentences import leans
 from docmind.answers.spelling import spelled
 from docmind.answers.values import met_spans
 from docmind.answers.verify import MAYBE, Verified, page_source, quoted
@@ -210,6 +211,14 @@ class _Page:
     @property
     def text(self) -> str:
         return self.record.text
+
+
+def _above(page: _Page, heading: str, passage: Passage) -> str:
+    """Return what names the subject of a passage: the sentence before one that begins with "it", else its heading."""
+    if not leans(passage.text(page.text)):
+        return heading or page.title
+    before = [one for _heading, one in page.passages if one.end <= passage.start]
+    return max(before, key=lambda one: one.end).text(page.text) if before else heading or page.title
 
 
 @dataclass(slots=True)
@@ -462,7 +471,7 @@ class Extractive:
             for heading, one in page.passages
             if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and one.is_own
         ]
-        said = [(heading or page.title, one.text(page.text)) for page, heading, one in passages]
+        said = [(_above(page, heading, one), one.text(page.text)) for page, heading, one in passages]
         # German writes every noun with a capital.
         asked = question.lower() if language_of_question(question) == "de" else question
         near = [passages[at] for at in nearest_across(question, said, self._embedder, self._read)]

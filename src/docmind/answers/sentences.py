@@ -18,6 +18,11 @@ BLOCK = 160
 _NUMBER = re.compile(r"\d")
 _SENTENCE_ENDS = (".", "!", "?")
 BULLET = re.compile(r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?[a-zA-Z0-9]{1,3}[.)]\s|§|[IVXLC]+\s[-–—]\s|Art\.\s)")
+_LEANS = frozenset(  # words that point to the sentence before
+    """it this that these those they he she such but however also therefore thus and or ele ela eles elas este esta
+    estes estas esse essa isso mas porém também portanto assim e este esto estos estas ese esa pero además también
+    asimismo por y""".replace("\n", " ").split(" ")
+)
 
 
 def units(text: str) -> list[tuple[int, int]]:
@@ -73,6 +78,12 @@ def _fragments(text: str, block: tuple[int, int], line: tuple[int, int], followi
 def dangles(line: str) -> bool:
     """Return whether a line ends in a word that needs another one, such as "in" or "the"."""
     return line.rpartition(" ")[2].lower() in STOP_WORDS
+
+
+def leans(text: str) -> bool:
+    """Return whether a sentence begins with a word that points to the one before it."""
+    first = text.lstrip("“\"'(—–- ").partition(" ")[0]
+    return first.strip(",;:").casefold() in _LEANS
 
 
 def is_row(line: str) -> bool:

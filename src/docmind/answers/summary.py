@@ -13,6 +13,7 @@ import numpy as np
 
 from docmind.answers.extractive import source_of
 from docmind.answers.passages import Passage, edges, headed_passages, is_heading
+from docmind.answers.sentences import leans
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord
 from docmind.embedding import TextEmbedder, words
 from docmind.errors import DamagedError, DocMindError
@@ -37,11 +38,6 @@ CENTRAL = 0.3  # weight of the window's centrality in a sentence's score, agains
 LEANING = 0.2  # cost of a sentence that begins by pointing to the one before it
 
 _ENDS = (".", "!", "?", ".”", '."', ".)", "。")
-_LEANS = frozenset(  # words that point to the sentence before
-    """it this that these those they he she such but however also therefore thus and or ele ela eles elas este esta
-    estes estas esse essa isso mas porém também portanto assim e este esto estos estas ese esa pero además también
-    asimismo por y""".replace("\n", " ").split(" ")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ class Summarizer:
         candidates = _in_turn(sorted(candidates, key=lambda one: -central[one.window]))[:EMBEDDED]
         own, whole, degraded = self._embedded(candidates, vectors, central)
         scores = own @ whole + CENTRAL * central[[one.window for one in candidates]]
-        scores -= LEANING * np.array([_leans(one.text) for one in candidates])
+        scores -= LEANING * np.array([leans(one.text) for one in candidates])
         count = min(most, max(1, round(len(candidates) / SHARE)))
         taken = _take(candidates, own, scores, count)
         taken.sort(key=lambda at: (candidates[at].page.page_no, candidates[at].passage.start))
@@ -229,12 +225,6 @@ def _stands_alone(one: _Candidate) -> bool:
         and not is_heading(text.rstrip("."))
         and letters >= 0.8 * len(text)
     )
-
-
-def _leans(text: str) -> bool:
-    """Return whether a sentence begins with a word that points to the one before it."""
-    first = text.lstrip("“\"'(—–- ").partition(" ")[0]
-    return first.strip(",;:").casefold() in _LEANS
 
 
 def _by_words(texts: Sequence[str]) -> np.ndarray:
