@@ -832,6 +832,7 @@ def versions(walk: Walk) -> None:
     walk.go("/documents")
     walk.drop(("lease 2025.docx", material.agreement("5 March 2025", 950)))
     walk.text("is a new version of")
+    walk.page.locator(".lib-row", has_text="lease 2025.docx").wait_for()
     walk.tab.idle()
     walk.take("new-version")
     walk.press("Compare")
