@@ -231,8 +231,8 @@ def folders(walk: Walk) -> None:
         walk.press("Look now", within=dialog)
         walk.text("gone from its folder")
         walk.take("gone")
-        walk.press(re.compile("^Keep"))
         walk.escape()
+        walk.press(re.compile("^Keep"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -311,12 +311,14 @@ def library(walk: Walk) -> None:
         dialog.wait_for()
         inside = dialog.get_by_label(field) if field else dialog.locator("input").first
         inside.fill("workshop")
-        page.keyboard.press("Enter")
-        walk.tab.idle()
-        walk.take(state)
-        if field:  # the list of tags stays open for the next one
-            page.keyboard.press("Escape")
-        walk.press(re.compile("^(Save|Add)$"), within=dialog)
+        if field:
+            walk.take(state)
+            walk.press("Save", within=dialog)
+        else:
+            page.keyboard.press("Enter")
+            walk.tab.idle()
+            walk.take(state)
+            walk.press("Add", within=dialog)
         dialog.wait_for(state="detached")
     walk.tab.idle()
     walk.take("tagged")
