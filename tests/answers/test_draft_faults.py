@@ -55,7 +55,7 @@ LEASE = "The tenant keeps the garden. The landlord insures the house against fir
     "claim, said, share",
     [
         ("The tenant insures the house against fire.", LEASE, 1.0),
-        ("The tenant insures the house against water.", LEASE, 2 / 3),
+        ("The tenant insures the house against water.", LEASE, 0.75),
         ("The landlord insures the house against fire.", LEASE, 0.0),
         ("The owner insures the house against fire.", LEASE, 0.0),  # perhaps another word for the landlord
         (

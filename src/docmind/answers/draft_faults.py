@@ -129,7 +129,7 @@ def _subject(text: str, content: Sequence[str]) -> str:
     first = _SUBJECT.match(text)
     if first is None or not content or words(first[1])[:1] != content[:1]:
         return ""
-    return "" if _WE.fullmatch(first[1]) or PRONOUN.fullmatch(first[1]) else content[0]
+    return "" if _WE.fullmatch(first[1]) or PRONOUN.fullmatch(first[1].lower()) else content[0]
 
 
 def _is_in(word: str, others: Sequence[str]) -> bool:
