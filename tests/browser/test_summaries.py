@@ -68,6 +68,7 @@ def test_parts_are_counted_stopped_and_put_together(browser: Any, server: Server
         model.default = Behaviour(lie=True)
         row.get_by_role("button", name="Try again").click()
         row.get_by_text("on this computer").wait_for()  # the quotes stand before
+        one.page.get_by_text(re.compile("^Summarising")).wait_for(state="hidden")
         one.idle()
         turn = one.page.locator(".st-key-turn-0")
         assert FALSE_SENTENCE in turn.inner_text()
