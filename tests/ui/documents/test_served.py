@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from addresses import client_of, desk_in
 from archives import archive
+from desks import settled
 from docmind.application import DocMind
 from docmind.records.documents import Upload
 from docmind.ui.documents.served import LIBRARY
@@ -42,6 +43,7 @@ def fetched(client: TestClient, *doc_ids: str) -> Any:
 
 def test_a_row_tells_in_which_document_one_came(docmind: DocMind, client: TestClient) -> None:
     docmind.add([archive("rent\u202e.zip", {"lease.txt": "The deposit of the flat is 1,800 euros."})])
+    settled(docmind)  # the files inside are read after the archive
     told = client.get("/-/library").json()
     rows = [dict(zip(told["names"], row, strict=True)) for row in told["rows"]]
     there = {row["document"]: row for row in rows}
