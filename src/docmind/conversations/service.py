@@ -221,7 +221,7 @@ class Conversations:
         for live in runs.all_live(thread_id):
             live.stop()
         with runs.alone(thread_id):
-            with self._database.transaction():
+            with self._answerer.memories.held(), self._database.transaction():
                 checkpoints = self._started().checkpoints.erase(thread_id)
                 memories = self._answerer.memories.remove_all(thread_id)
                 self._instructions.remove(thread_id)

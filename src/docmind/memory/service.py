@@ -304,6 +304,10 @@ class Memories:
             self._remove([memory])
         return memory
 
+    def held(self) -> threading.RLock:
+        """Return the lock of the memories, to be taken before a transaction in which they change: never after it."""
+        return self._lock
+
     def remove_all(self, thread_id: str | None = None) -> int:
         """Remove all memories of a conversation, or of the vault and all conversations; return their number."""
         with self._lock:
