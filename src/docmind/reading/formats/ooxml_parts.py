@@ -120,3 +120,12 @@ def number(text: str | None, default: int = 0) -> int:
         return max(-1_000_000, min(int(text or ""), 1_000_000))
     except ValueError:
         return default
+
+
+def chosen_of(element: Element, understood: re.Pattern[str]) -> Element | None:
+    """Return the alternative that is shown: the first whose names are `understood`, else the one for older programs."""
+    for choice in element.iterfind(f"{MC}Choice"):
+        names = (choice.get("Requires") or "").split()
+        if all(understood.search(choice.nsmap.get(name) or "") for name in names):
+            return choice
+    return element.find(f"{MC}Fallback")

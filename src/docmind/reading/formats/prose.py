@@ -204,7 +204,7 @@ def flat(blocks: Iterable[Block | Table]) -> tuple[str, list[Block | Table]]:
     return LINE.join(filter(None, lines)), aside
 
 
-def without_page_numbers(line: str) -> str:
+def _without_page_numbers(line: str) -> str:
     """Return a line of a header without its page number; "" where nothing else is said."""
     if PAGE_NUMBER not in line:
         return line
@@ -212,6 +212,19 @@ def without_page_numbers(line: str) -> str:
         line = _PAGES.sub(" ", " ".join(line.split()))
     rest = " ".join(line.replace(PAGE_NUMBER, " ").split())
     return rest if any(map(str.isalnum, rest)) else ""
+
+
+def running(text: str, kind: str, given: set[tuple[str, str]]) -> Block | None:
+    """Return the block of a header or footer without its page numbers; None where it says nothing, or was `given`.
+
+    `kind` is "header" or that of a footer. What is returned is noted in `given`.
+    """
+    text = LINE.join(filter(None, map(_without_page_numbers, text.split(LINE))))
+    key = kind, " ".join(text.split()).casefold()
+    if not text or key in given:
+        return None
+    given.add(key)
+    return Block(kind="header" if kind == "header" else "footer", text=text)
 
 
 def clean(text: str) -> str:

@@ -14,8 +14,8 @@ from docmind.reading.formats.docx.numbering import Numbering
 from docmind.reading.formats.docx.package import BrokenError, Element, Package, Part, R, W, is_on, value
 from docmind.reading.formats.docx.styles import Look, Styles, level_of
 from docmind.reading.formats.docx.tables import members, read_table
-from docmind.reading.formats.prose import cell_read, clean, flat, is_code, without_page_numbers, written
-from docmind.reading.formats.typeset import LINE, printable
+from docmind.reading.formats.prose import cell_read, clean, flat, is_code, running, written
+from docmind.reading.formats.typeset import printable
 
 _SAME_PAGE = frozenset(("continuous", "nextColumn"))
 
@@ -247,11 +247,9 @@ class _Document(_Story):
             self._seen.add(target)
             story = _Story(self._shared, part, kind)
             text, aside = story.flat(part.root)
-            text = LINE.join(filter(None, map(without_page_numbers, text.split(LINE))))
-            key = kind, " ".join(text.split()).casefold()
-            if text and key not in self._given:
-                self._given.add(key)
-                yield Block(kind="header" if kind == "header" else "footer", text=text)
+            block = running(text, kind, self._given)
+            if block is not None:
+                yield block
             yield from aside
 
     def _unshown(self) -> None:

@@ -38,6 +38,7 @@ from docmind.reading.formats.drawings import alternative, chart_of, is_decoratio
 from docmind.reading.formats.equations import Said, equation
 from docmind.reading.formats.numerals import numeral
 from docmind.reading.formats.ooxml import Link
+from docmind.reading.formats.ooxml_parts import chosen_of
 from docmind.reading.formats.prose import (
     ANCHOR_MAX,
     BREAK,
@@ -56,7 +57,7 @@ _THROUGH = frozenset(
     f"{W}{name}"
     for name in ("ins", "moveTo", "hyperlink", "smartTag", "customXml", "fldSimple", "dir", "bdo", "sdtContent", "rt")
 )
-_UNDERSTOOD = re.compile(r"wordprocessing(Shape|Group|Canvas|Drawing|ml)|/word/|drawingml|/drawing/20(07|10|14)/")
+UNDERSTOOD = re.compile(r"wordprocessing(Shape|Group|Canvas|Drawing|ml)|/word/|drawingml|/drawing/20(07|10|14)/")
 _OPEN_MAX = 500  # comments open at one time
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
 _SCRIPT_MAX = 100  # characters of raised or lowered text over several runs
@@ -307,7 +308,7 @@ class Reader:
         self._hear(said.text)
 
     def _alternate(self, element: Element, *, is_hidden: bool) -> None:
-        chosen = chosen_of(element)
+        chosen = chosen_of(element, UNDERSTOOD)
         if chosen is not None:
             for child in chosen:
                 self._in(child, "", is_hidden=is_hidden)
@@ -480,20 +481,11 @@ class Reader:
         self._losses.note(kind, self._place)  # pyright: ignore[reportArgumentType]
 
 
-def chosen_of(element: Element) -> Element | None:
-    """Return the alternative that is shown: the first that is understood, else the one for older programs."""
-    for choice in element.iterfind(f"{MC}Choice"):
-        names = (choice.get("Requires") or "").split()
-        if all(_UNDERSTOOD.search(choice.nsmap.get(name) or "") for name in names):
-            return choice
-    return element.find(f"{MC}Fallback")
-
-
 def _shown_of(element: Element, tag: str) -> Iterator[Element]:
     """Yield elements that are shown here: not those of text boxes, nor of the branch for older programs."""
     for child in element:
         if child.tag == f"{MC}AlternateContent":
-            chosen = chosen_of(child)
+            chosen = chosen_of(child, UNDERSTOOD)
             if chosen is not None:
                 yield from _shown_of(chosen, tag)
         elif child.tag == tag:
@@ -506,7 +498,7 @@ def _text_boxes(element: Element) -> Iterator[Element]:
     """Yield the outermost text boxes, each once."""
     for child in element:
         if child.tag == f"{MC}AlternateContent":
-            chosen = chosen_of(child)
+            chosen = chosen_of(child, UNDERSTOOD)
             if chosen is not None:
                 yield from _text_boxes(chosen)
         elif child.tag == f"{W}txbxContent":

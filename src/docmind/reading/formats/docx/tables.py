@@ -7,9 +7,10 @@ from typing import Literal
 
 from docmind.blocks import Block, Table
 from docmind.reading.formats.cells import CellRead, Placed, gridded
-from docmind.reading.formats.docx.inline import GONE, chosen_of
+from docmind.reading.formats.docx.inline import GONE, UNDERSTOOD
 from docmind.reading.formats.docx.package import MC, Element, W, is_on, number, value
 from docmind.reading.formats.docx.styles import Styles
+from docmind.reading.formats.ooxml_parts import chosen_of
 
 _WRAPPERS = frozenset(f"{W}{name}" for name in ("customXml", "ins", "moveTo", "smartTag"))
 
@@ -25,7 +26,7 @@ def members(container: Element) -> Iterator[Element]:
         elif tag in _WRAPPERS:
             yield from members(child)
         elif tag == f"{MC}AlternateContent":
-            chosen = chosen_of(child)
+            chosen = chosen_of(child, UNDERSTOOD)
             if chosen is not None:
                 yield from members(chosen)
         elif tag not in GONE:

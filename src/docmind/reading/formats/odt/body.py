@@ -12,8 +12,7 @@ from docmind.reading.formats.odt.inline import DRAWN, Comment, Note, Paragraph, 
 from docmind.reading.formats.odt.lists import DEEPEST, Counts, Lists
 from docmind.reading.formats.odt.styles import Look, Styles
 from docmind.reading.formats.odt.tables import read_table
-from docmind.reading.formats.prose import cell_read, clean, flat, is_code, without_page_numbers, written
-from docmind.reading.formats.typeset import LINE
+from docmind.reading.formats.prose import cell_read, clean, flat, is_code, running, written
 
 _DEEPEST = 40  # containers within each other
 _INDEXES = frozenset(
@@ -293,11 +292,9 @@ class _Text(_Story):
         styles = self._document.styles
         story = _Story(self._document, styles, self._losses, kind)
         text, aside = story.flat(said)
-        text = LINE.join(filter(None, map(without_page_numbers, text.split(LINE))))
-        key = kind, " ".join(text.split()).casefold()
-        if text and key not in self._given:
-            self._given.add(key)
-            yield Block(kind="header" if kind == "header" else "footer", text=text)
+        block = running(text, kind, self._given)
+        if block is not None:
+            yield block
             yield from aside
 
     def _unshown(self) -> None:

@@ -13,10 +13,10 @@ from docmind.reading.formats.drawings import (
     is_decoration,
     items_of_diagram,
 )
-from docmind.reading.formats.ooxml_parts import ANY, DGM, MC, A, C, Element, Part, Parts, R, number
+from docmind.reading.formats.ooxml_parts import ANY, DGM, MC, A, C, Element, Part, Parts, R, chosen_of, number
 from docmind.reading.formats.pptx.order import reading_order
 from docmind.reading.formats.pptx.styles import TITLES, Backdrop, P, Placeholder, box_of
-from docmind.reading.formats.pptx.text import Paragraph, chosen_of, lines_of, paragraphs_of, plain_text
+from docmind.reading.formats.pptx.text import UNDERSTOOD, Paragraph, lines_of, paragraphs_of, plain_text
 from docmind.reading.formats.sheet_tables import typed
 from docmind.reading.formats.typeset import LINE
 from docmind.records.documents import LossKind
@@ -264,7 +264,7 @@ def _members(tree: Element) -> Iterator[Element]:
     """Yield the shapes of a slide or group; of alternatives the one that is shown."""
     for child in tree:
         if child.tag == f"{MC}AlternateContent":
-            chosen = chosen_of(child)
+            chosen = chosen_of(child, UNDERSTOOD)
             if chosen is not None:
                 yield from (each for each in chosen if each.tag in _SHAPES)
         elif child.tag in _SHAPES:
@@ -275,7 +275,7 @@ def _first_shown(data: Element) -> Element | None:
     """Return what a frame shows."""
     for child in data:
         if child.tag == f"{MC}AlternateContent":
-            chosen = chosen_of(child)
+            chosen = chosen_of(child, UNDERSTOOD)
             return next(iter(chosen), None) if chosen is not None else None
         return child
     return None

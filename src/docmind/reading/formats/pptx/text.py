@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from docmind.reading.formats.characters import struck, subscript, superscript, tidy
 from docmind.reading.formats.equations import Said, equation
 from docmind.reading.formats.numerals import bullet, numeral
-from docmind.reading.formats.ooxml_parts import MC, A, Element, M, number
+from docmind.reading.formats.ooxml_parts import MC, A, Element, M, chosen_of, number
 from docmind.reading.formats.pptx.styles import Styles
 from docmind.reading.formats.symbols import symbol_text
 from docmind.reading.formats.typeset import LINE
 
 _A14 = "{http://schemas.microsoft.com/office/drawing/2010/main}"
-_UNDERSTOOD = re.compile(r"/drawing/20(?:07|08|10|12|14|15|16)/|/powerpoint/20(?:10|12|13)/|:vml$|/vml$")
+UNDERSTOOD = re.compile(r"/drawing/20(?:07|08|10|12|14|15|16)/|/powerpoint/20(?:10|12|13)/|:vml$|/vml$")
 _AUTO = re.compile(
     r"(alphaLc|alphaUc|arabicDb|arabic|romanLc|romanUc|circleNum\w*?|ea1\w*?)(Plain|Period|ParenR|ParenBoth)"
 )
@@ -48,15 +48,6 @@ class Paragraph:
     is_bold: bool = False
     size: float = 0.0
     equations: list[Said] = field(default_factory=list)
-
-
-def chosen_of(element: Element) -> Element | None:
-    """Return the alternative that is shown: the first that is understood, else the one for older programs."""
-    for choice in element.iterfind(f"{MC}Choice"):
-        names = (choice.get("Requires") or "").split()
-        if all(_UNDERSTOOD.search(choice.nsmap.get(name) or "") for name in names):
-            return choice
-    return element.find(f"{MC}Fallback")
 
 
 def paragraphs_of(body: Element | None, styles: Styles) -> list[Paragraph]:
@@ -112,7 +103,7 @@ class _Runs:
                 self.pieces.append(Piece(LINE))
             elif tag == f"{_A14}m":
                 self.pieces += [Piece(equation(each)) for each in child if str(each.tag).startswith(M)]
-            elif tag == f"{MC}AlternateContent" and (chosen := chosen_of(child)) is not None:
+            elif tag == f"{MC}AlternateContent" and (chosen := chosen_of(child, UNDERSTOOD)) is not None:
                 self.children(chosen)
 
     def _run(self, run: Element) -> None:

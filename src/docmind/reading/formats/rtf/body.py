@@ -11,13 +11,12 @@ from docmind.reading.formats import facts_of
 from docmind.reading.formats.captions import with_captions
 from docmind.reading.formats.drawings import alternative
 from docmind.reading.formats.numerals import numeral
-from docmind.reading.formats.prose import Run, clean, flat, without_page_numbers
+from docmind.reading.formats.prose import Run, clean, flat, running
 from docmind.reading.formats.rtf.fields import Field, Form, Instruction
 from docmind.reading.formats.rtf.flow import Flow, Inside, Shared, Through
 from docmind.reading.formats.rtf.math import ELEMENTS, Math
 from docmind.reading.formats.rtf.parser import NOTHING, Destination, Fonts, Open, Parser, State
 from docmind.reading.formats.rtf.tables import Capture, Info, Lists, Styles
-from docmind.reading.formats.typeset import LINE
 from docmind.records.documents import Facts
 from docmind.wording import _
 
@@ -112,11 +111,9 @@ class _Main(Flow):
 
     def _running(self, flow: Flow, kind: str) -> Iterator[Block | Table]:
         text, aside = flat(flow.blocks)
-        text = LINE.join(filter(None, map(without_page_numbers, text.split(LINE))))
-        key = kind, " ".join(text.split()).casefold()
-        if text and key not in self._given:
-            self._given.add(key)
-            yield Block(kind="header" if kind == "header" else "footer", text=text)
+        block = running(text, kind, self._given)
+        if block is not None:
+            yield block
             yield from aside
 
 
