@@ -139,7 +139,7 @@ class _SheetRecords:
             self._drop_downs += 1
 
     def _of_text(self, body: bytes) -> None:
-        """Take a part of a text: each record of it says anew whether its characters have one byte or two."""
+        """Take a part of a text: each of its records says whether its characters have one byte or two."""
         text = body[1:].decode("utf-16-le", "replace") if body[:1] == b"\1" else body[1:].decode("latin-1")
         text = text[: self._text_left]
         self._text_left -= len(text)

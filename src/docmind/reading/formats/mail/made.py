@@ -1,4 +1,4 @@
-"""A mail written anew as a file: one that Outlook keeps inside another mail, without a file of its own."""
+"""A mail that Outlook keeps inside another mail, written as a file of its own."""
 
 from __future__ import annotations
 

@@ -371,7 +371,7 @@ def _picture(state: State, _number: int | None) -> Destination:
 
 
 def _attached(state: State, _number: int | None) -> Destination:
-    """Count a picture of TextEdit, which lies beside the file; the sign behind its group stands for it."""
+    """Count a picture of TextEdit, which lies beside the file, and note that the next character is its placeholder."""
     if (flow := flow_of(state)) is not None:
         flow.lose("linked_picture")
         flow.has_attached = True
