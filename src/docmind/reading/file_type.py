@@ -12,7 +12,7 @@ import zipfile
 from pathlib import PurePath
 
 from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, UnsupportedFileError
-from docmind.records.documents import Upload
+from docmind.records.documents import CODE_SUFFIXES, Upload
 from docmind.wording import N_, _
 
 _IMAGES = (
@@ -79,9 +79,6 @@ _PROMISES = {
     "zip": N_("an archive"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
-_CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
-kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
-zsh"""
 _TEXT_NAMES = {
     "md": "markdown",
     "markdown": "markdown",
@@ -93,7 +90,7 @@ _TEXT_NAMES = {
     "csljson": "csl",
     "ris": "ris",
     **dict.fromkeys(("rst", "org", "tex"), "txt"),
-    **dict.fromkeys(_CODE.split(), "code"),
+    **dict.fromkeys(CODE_SUFFIXES, "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 # A list of items that have a type, a title, and a date or container in the form of CSL.

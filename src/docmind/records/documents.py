@@ -35,6 +35,12 @@ StorageKind = Literal["originals", "page images", "thumbnails", "database", "ind
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}")
 
+_CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
+kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
+zsh"""
+CODE_SUFFIXES = frozenset(_CODE.split())
+"""The ends of names of files of source code."""
+
 
 class Box(NamedTuple):
     """A rectangle in page-image pixels: left, top, width, height."""
@@ -324,8 +330,10 @@ def beneath_parents(documents: Sequence[DocumentInfo]) -> list[tuple[DocumentInf
 
 
 def readable_name(document: str) -> str:
-    """Return a file name as words: without its extension, and with spaces for underscores."""
+    """Return a file name as words: without its extension, and with spaces for underscores; that of code as it is."""
     stem, _dot, suffix = document.rpartition(".")
+    if stem and suffix.lower() in CODE_SUFFIXES:
+        return document
     name = stem if stem and _SUFFIX.fullmatch(f".{suffix.lower()}") else document
     return " ".join(name.replace("_", " ").split()) or document
 
