@@ -319,7 +319,8 @@ class Extractive:
         in `besides` are not repeated where there are others.
 
         Of several versions of a document the newest one is quoted, unless only an earlier one answers. The two parts of
-        a question are answered by themselves, where the pages answer both.
+        a question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
+        unless `besides` tells that more is asked for.
         """
         parts = parts_of(question) if self._settings.quotes > 1 else None
         each = list[Extract]()
@@ -329,7 +330,7 @@ class Extractive:
                 break
         if not each or not each[-1].sources:
             return self._newest(question, found, besides)
-        return _joined(each, self._settings.quotes)
+        return _joined(each, self._settings.quotes, is_more=bool(besides))
 
     def _newest(
         self, question: str, found: SearchResult, besides: Collection[str], candidates: int = CANDIDATES
@@ -554,15 +555,16 @@ class Extractive:
         return pages
 
 
-def _joined(each: Sequence[Extract], most: int) -> Extract:
-    """Return the answers to the parts of a question as one, with at most `most` sources.
+def _joined(each: Sequence[Extract], most: int, *, is_more: bool) -> Extract:
+    """Return the answers to the parts of a question as one: their first sources, which lead.
 
-    Their first sources lead, and the unsurest outcome counts. A passage that answers several parts is there once. What
-    earlier versions say is left to the single questions.
+    With `is_more` the others follow, up to `most`. The unsurest outcome counts. A passage that answers several parts is
+    there once. What earlier versions say is left to the single questions.
     """
     firsts = [one.sources[0] for one in each]
+    further = [source for one in each for source in one.sources[1:]] if is_more else []
     sources: dict[tuple[str, int, str], Source] = {}
-    for source in (*firsts, *(further for one in each for further in one.sources[1:])):
+    for source in (*firsts, *further):
         sources.setdefault((source.doc_id, source.page_no, source.quote), source)
     return Extract(
         tuple(replace(source, n=n) for n, source in enumerate(list(sources.values())[:most], 1)),

@@ -116,11 +116,11 @@ def print_hits(found: SearchResult | MultimodalResult) -> None:
         origins = _origins(hit) if isinstance(hit, MultimodalHit) else ""
         place = "".join(f" · {inert(name)}" for name in hit.heading_path if hit.modality == "code")
         told = f"({hit.score:.3f}){origins}{_read(hit)}"
-        click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}{place}  {told}\n    {shown}")
+        click.echo(f"{hit.rank:>2}. {page_of(hit.placed, hit.page_no)}{place}  {told}\n    {shown}")
     shown_pages = {hit.page_id for hit in found.hits}
     for hit in found.looks if isinstance(found, MultimodalResult) else ():
         if hit.page_id not in shown_pages:
-            click.echo(f" ·  {page_of(hit.document, hit.page_no)}  ({_(BY_LOOK)})")
+            click.echo(f" ·  {page_of(hit.placed, hit.page_no)}  ({_(BY_LOOK)})")
     print_degraded(found.degraded)
     for report in found.lists if isinstance(found, MultimodalResult) and not found.hits else ():
         if report.state in ("off", "empty") and report.reason:
@@ -135,7 +135,7 @@ def print_sightings(found: MultimodalResult) -> None:
             where = place_on_page(hit.quad, hit.page_width, hit.page_height)
             where = where or " ".join(inert(hit.text).split())[:200] or _("not compared")
             score = f"({hit.score:.3f}){_origins(hit)}"
-            click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  {score}\n    {where}")
+            click.echo(f"{hit.rank:>2}. {page_of(hit.placed, hit.page_no)}  {score}\n    {where}")
     print_degraded(found.degraded)
 
 
@@ -382,7 +382,7 @@ def print_notes(turn: Turn) -> None:
     """Print the closest pages and what the web said on stdout, and on stderr what is missing from an answer."""
     answer = turn.answer
     if turn.nearest:
-        pages = "; ".join(page_of(hit.document, hit.page_no) for hit in turn.nearest)
+        pages = "; ".join(page_of(hit.placed, hit.page_no) for hit in turn.nearest)
         click.echo(_("Closest pages: {pages}").format(pages=pages))
     for result in turn.web:
         click.echo("  " + _("From the web: {title}").format(title=f"{inert(result.title)} <{inert(result.url)}>"))

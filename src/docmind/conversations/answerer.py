@@ -83,7 +83,7 @@ class Answerer:
         Raises `ConfigError` where the question is empty or too long, and what the search raises.
         """
         answer = self._answered(query)
-        return answer.with_source_places({}, self.catalog.places_of(answer.doc_ids)) if answer.doc_ids else answer
+        return answer.with_source_places({}, self.catalog.provenance_of(answer.doc_ids)) if answer.doc_ids else answer
 
     def _answered(self, query: Query) -> Answer:
         from docmind.answers import not_found, with_looks

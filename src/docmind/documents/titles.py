@@ -66,9 +66,9 @@ _ENDINGS = (
     "|cdr|ai|eps|jpe?g|png|pages|md|mht"
 )
 _NO_TITLE = re.compile(  # what programs write into metadata where nobody gave a title
-    r"[(\[]?(?:anonymous|anonym|anónimo|anônimo|unknown|unnamed|untitled(?: document)?|no title|title|titel|título|titre"
-    r"|none|null|nil|default|unbenannt|ohne titel|sans titre|sem t[ií]tulo|sin t[ií]tulo|new|blank|template|noname)"
-    r"[)\]]?(?:[ _-]?\d+)?"
+    r"[(\[]?(?:anonymous|anonym|anónimo|anônimo|unknown|unnamed|untitled(?: document)?|no title|title|titel|título"
+    r"|none|null|nil|default|unbenannt|ohne titel|sans titre|sem t[ií]tulo|sin t[ií]tulo|new|blank|template"
+    r"|titre|noname)[)\]]?(?:[ _-]?\d+)?"
     r"|(?:new |novo |nuevo |neues )?(?:microsoft (?:office )?(?:word|powerpoint|excel|publisher) )?"
     r"(?:document|documento|dokument|presentation|presentación|apresentação|präsentation|présentation|book|mappe|livro"
     r"|libro|classeur|sheet|publication|layout|page|p[aá]gina|seite)[ _]?\d*"

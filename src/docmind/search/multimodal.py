@@ -96,10 +96,15 @@ class MultimodalSearch:
             dedup_key=query.dedup_key or self._settings.retrieve.dedup_key,
         )
         if query.picture is not None:
-            return self._see(query, on_first)
-        return self._ask(
-            replace(query, lists=query.lists or chosen.asked() or (), limits=query.limits or chosen.limits())
+            first = on_first and (lambda found: on_first(self._with_provenance(found)))
+            return self._with_provenance(self._see(query, first))
+        return self._with_provenance(
+            self._ask(replace(query, lists=query.lists or chosen.asked() or (), limits=query.limits or chosen.limits()))
         )
+
+    def _with_provenance(self, found: MultimodalResult) -> MultimodalResult:
+        told = self._catalog.with_provenance
+        return replace(found, hits=told(found.hits), looks=told(found.looks))
 
     def _ask(self, query: Query) -> MultimodalResult:
         """Return the hits for the words of a query in which nothing is left out."""

@@ -268,7 +268,7 @@ def _draw_heat(docmind: DocMind, source: Source, key: str, question: str) -> Non
 def _label(source: Source, longest: int = _WITH_FILE) -> str:
     title = called(source)
     name = escape(title, limit=longest) or f"*{_('erased document')}*"
-    is_file_told = longest >= _WITH_FILE and source.document and title != readable_name(source.document)
+    is_file_told = longest >= _WITH_FILE and source.document and not title.startswith(readable_name(source.document))
     file = f" :small[{escape(source.document, limit=_FILE)}]" if is_file_told else ""
     return f":green-badge[{source.n}] **{_page(source.page_no)}** · {name}{file}"
 
