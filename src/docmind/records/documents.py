@@ -74,7 +74,8 @@ class ArtifactRef:
 class Upload:
     """One uploaded file: its name (for display, never opened), its bytes, a password if it is locked, and tags.
 
-    `address` is that of a web page, which was fetched at `fetched_at_ms`; empty for a file.
+    `address` is that of a web page, which was fetched at `fetched_at_ms`; empty for a file. `replaces` tells that the
+    earlier versions of the document go to the bin once it is read.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Upload:
     tags: tuple[str, ...] = ()
     address: str = ""
     fetched_at_ms: int = 0
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
