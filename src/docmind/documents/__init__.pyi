@@ -40,7 +40,7 @@ from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
 from .titles import in_title_case, outline_of, sensible_title
 from .uploads import QueuedFile, Uploads, need_room, refused
-from .versions import earlier_version, earlier_versions, join_series
+from .versions import earlier_version, earlier_versions, join_series, versions_in
 from .words import Words
 
 __all__ = [
@@ -116,5 +116,6 @@ __all__ = [
     "texts_to_find",
     "unpack_tokens",
     "unreadable_erasures",
+    "versions_in",
     "with_ordinals",
 ]
