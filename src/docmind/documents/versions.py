@@ -95,8 +95,12 @@ def versions_in(documents: Iterable[DocumentInfo]) -> dict[str, list[DocumentInf
     for info in documents:
         if info.series:
             series.setdefault(info.series, []).append(info)
-    newest_first = cmp_to_key(lambda one, other: -1 if _version(one).is_after(_version(other)) else 1)
-    return {name: sorted(infos, key=newest_first) for name, infos in series.items() if len(infos) > 1}
+    several = {name: infos for name, infos in series.items() if len(infos) > 1}
+    return {name: sorted(infos, key=cmp_to_key(_newest_first)) for name, infos in several.items()}
+
+
+def _newest_first(one: DocumentInfo, other: DocumentInfo) -> int:
+    return -1 if _version(one).is_after(_version(other)) else 1
 
 
 def _version(info: DocumentInfo) -> Version:
