@@ -15,7 +15,7 @@ from docmind.documents import Reader, Uploads
 from docmind.embedding import TextEmbedder, VectorCache, close_text_model
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
-from docmind.ingest import Folders, Ingest, IngestQueue, Library, WebPages
+from docmind.ingest import Folders, Ingest, IngestQueue, Library, Replacements, WebPages
 from docmind.llm import LanguageModels
 from docmind.maintenance import GarbageCollection, Keys, Purge, Reindexing, Rotation, Snapshots, TextModels
 from docmind.memory import Memories
@@ -232,10 +232,11 @@ def build(
     ingest = Ingest(
         settings, vault=vault, uploads=uploads, embedder=embedder, index=index, lookalike=lookalike, visual=visual
     )
-    queue = IngestQueue(uploads, ingest, settings.reading.workers)
     documents = Library(
         vault=vault, ingest=ingest, pictures=pictures, visual=visual, bin_days=settings.storage.bin_days
     )
+    replacements = Replacements(vault.database, documents)
+    queue = IngestQueue(uploads, ingest, settings.reading.workers, replacements=replacements)
     caches.join(documents.outlines)
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
@@ -263,7 +264,9 @@ def build(
         lookalike=lookalike, visual=visual, memories=memories, models=language_models,
         language_files=LanguageFiles(gguf_folder, settings.visual.hub_url, language_models.take),
         ingest=ingest, queue=queue, documents=documents,
-        folders=Folders(settings, vault=vault, queue=queue, library=documents),
+        folders=Folders(
+            settings, vault=vault, queue=queue, library=documents, replacements=replacements
+        ),
         web_pages=WebPages(user_settings, vault=vault, queue=queue),
         text_search=text_search, page_search=page_search, lists=lists, answerer=answerer,
         drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=lists), listings=listings,

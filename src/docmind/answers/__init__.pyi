@@ -13,6 +13,7 @@ from .looks import with_looks
 from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
+from .newest import day_in, newest_hits, wishes_newest
 from .passages import edges, headed_passages, is_heading, nearest_heading
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
@@ -41,6 +42,7 @@ __all__ = [
     "Verified",
     "Verifier",
     "Wanted",
+    "day_in",
     "drop_words",
     "edges",
     "first_passage",
@@ -59,6 +61,7 @@ __all__ = [
     "nearest_heading",
     "neutral",
     "neutral_draft",
+    "newest_hits",
     "not_found",
     "opening_of",
     "page_source",
@@ -69,6 +72,7 @@ __all__ = [
     "recognise",
     "sentences_of",
     "values_of",
+    "wishes_newest",
     "with_looks",
     "without_genre",
     "words_of_list",

@@ -30,13 +30,16 @@ from docmind.records.answers import Gone
 from docmind.records.documents import (
     ArtifactRef,
     Box,
+    Cited,
     DocumentInfo,
     Ingestion,
     PageText,
     PageView,
+    Provenance,
     page_id_of,
     placed,
     readable_name,
+    with_provenance,
 )
 from docmind.records.search import Degraded, Filters, StoredFacts
 from docmind.storage import Connection, Database, Row
@@ -341,12 +344,19 @@ class Catalog:
         states: dict[str, Gone] = {doc_id: "binned" if found.get(doc_id) else "erased" for doc_id in doc_ids}
         return {doc_id: state for doc_id, state in states.items() if found.get(doc_id) != 0}
 
-    def places_of(self, doc_ids: Collection[str]) -> dict[str, str]:
-        """Return in which other document these came, as words behind a name; those that came by themselves left out."""
+    def provenance_of(self, doc_ids: Collection[str]) -> dict[str, Provenance]:
+        """Return in which other document each of these came, as words behind a name, and the day that it is about."""
         marks = ", ".join("?" * len(doc_ids))
-        query = f"SELECT doc_id, {PARENT} FROM documents d WHERE parent_id <> '' AND doc_id IN ({marks})"
-        found = ((doc_id, parent_of(raw)) for doc_id, raw in self._db.all(query, tuple(doc_ids)))
-        return {doc_id: parent.place for doc_id, parent in found if parent is not None}
+        query = f"SELECT doc_id, dated, {PARENT} FROM documents d WHERE doc_id IN ({marks})"
+        found = ((doc_id, dated, parent_of(raw)) for doc_id, dated, raw in self._db.all(query, tuple(doc_ids)))
+        return {
+            doc_id: Provenance(parent.place if parent is not None else "", dated) for doc_id, dated, parent in found
+        }
+
+    def with_provenance(self, cited: Iterable[Cited]) -> tuple[Cited, ...]:
+        """Return sources or hits with the `place` and `dated` of their documents."""
+        cited = tuple(cited)
+        return with_provenance(cited, self.provenance_of({one.doc_id for one in cited})) if cited else ()
 
     def documents(self) -> list[DocumentInfo]:
         """Return all documents outside the bin, the newest first."""

@@ -281,7 +281,7 @@ class Ingest:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
                     self._catalog.finish_document(doc_id, language=language, ingestion=how)
-                    told = self._told_version(db, doc_id)
+                    told = self._told_version(db, doc_id, is_replaced=text.file.replaces)
                     result = AddResult(
                         text.file.name, "added", doc_id, len(text.pages), message=told, losses=text.losses
                     )
@@ -465,7 +465,7 @@ class Ingest:
                 self._catalog.finish_document(
                     doc_id, language=language, ingestion=self._ingested(info, started, reading.losses)
                 )
-                message = " ".join(filter(None, [message, self._told_version(db, doc_id)]))
+                message = " ".join(filter(None, [message, self._told_version(db, doc_id, is_replaced=file.replaces)]))
                 self._uploads.settle(file.upload_id, AddResult(upload.name, "added", message=message))
         self._db.settle()
         ready = self._catalog.document(doc_id)
@@ -550,14 +550,18 @@ class Ingest:
         step.page("indexing", done, info.pages)
         return ocr.told(), majority(languages)
 
-    def _told_version(self, db: Connection, doc_id: str) -> str:
+    def _told_version(self, db: Connection, doc_id: str, *, is_replaced: bool) -> str:
         """Note of which document one is a new version, in the caller's transaction, and return a sentence about it."""
         earlier = earlier_version(self._catalog, db, doc_id)
         if earlier is None:
             return ""
         join_series(db, doc_id, earlier)
         added = date(datetime.fromtimestamp(earlier.added_at_ms / 1000, UTC).astimezone())
-        told = _("It is a new version of {document}, added {date}. Both are kept, and answers prefer the newer one.")
+        told = (
+            _("It is a new version of {document}, added {date}, which goes to the bin.")
+            if is_replaced
+            else _("It is a new version of {document}, added {date}. Both are kept, and answers prefer the newer one.")
+        )
         return told.format(document=earlier.document, date=added)
 
     def _ingested(self, info: DocumentInfo, started: float, losses: Sequence[Loss]) -> Ingestion | None:

@@ -9,10 +9,10 @@ It is above 500 lines because documents, what lies in them, their queue and thei
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 from docmind.wording import _, date
 
@@ -80,7 +80,8 @@ class ArtifactRef:
 class Upload:
     """One uploaded file: its name (for display, never opened), its bytes, a password if it is locked, and tags.
 
-    `address` is that of a web page, which was fetched at `fetched_at_ms`; empty for a file.
+    `address` is that of a web page, which was fetched at `fetched_at_ms`; empty for a file. `replaces` tells that the
+    earlier versions of the document go to the bin once it is read.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Upload:
     tags: tuple[str, ...] = ()
     address: str = ""
     fetched_at_ms: int = 0
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +312,41 @@ class DocumentInfo:
 
 def placed(label: str, parent: Parent | None) -> str:
     """Return what a document is called, with the one in which it came: "Lease in Rent 2025.zip"."""
-    return f"{label} {parent.place}" if label and parent is not None else label
+    return placed_name(label, parent.place if parent is not None else "")
+
+
+def placed_name(label: str, place: str, dated: str = "") -> str:
+    """Return what a document is called, with its place in another one and its day, as far as they are given.
+
+    "Lease in Rent 2025.zip · 3 June 2025"; nothing for a document without a name.
+    """
+    name = f"{label} {place}" if label and place else label
+    return f"{name} · {date(datetime.fromisoformat(dated))}" if name and dated else name
+
+
+class Provenance(NamedTuple):
+    """Where a document came from and the day that it is about: `place` and `dated` of a source or hit."""
+
+    place: str = ""
+    dated: str = ""
+
+
+class OfDocument(Protocol):
+    """A record that names its document by id, as a source and a hit do."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def doc_id(self) -> str: ...
+
+
+Cited = TypeVar("Cited", bound=OfDocument)
+
+
+def with_provenance(cited: Iterable[Cited], known: Mapping[str, Provenance]) -> tuple[Cited, ...]:
+    """Return sources or hits with the `place` and `dated` of their documents, known by their ids."""
+    nothing = Provenance()
+    return tuple(replace(one, **known.get(one.doc_id, nothing)._asdict()) for one in cited)
 
 
 def beneath_parents(documents: Sequence[DocumentInfo]) -> list[tuple[DocumentInfo, int]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
-from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource
+from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource, placed_name
 from docmind.records.values import Day, Ids, about
 from docmind.wording import N_, _
 
@@ -190,6 +190,9 @@ class PageHit:
 
     `usual` is its score for a question that every page answers, None where that was not computed.
 
+    `place` says in which other document its document came, as "in Rent 2025.zip"; `dated` is the day that its document
+    is about. Both may be empty.
+
     `score` is comparable within one result only: a fused score of words, a cosine (SigLIP), an unbounded MaxSim (late
     interaction) or a probability (image matching).
     """
@@ -205,6 +208,13 @@ class PageHit:
     image: ArtifactRef | None = None
     thumbnail: ArtifactRef | None = None
     usual: float | None = field(default=None, metadata={"is_inner": True})
+    place: str = ""
+    dated: str = ""
+
+    @property
+    def placed(self) -> str:
+        """The name of its document, with the one in which it came."""
+        return placed_name(self.document, self.place)
 
 
 Ranking = Literal["dense", "sparse", "fused", "rerank", "cross_encoder"]

@@ -373,6 +373,13 @@ def m023_enclosed(db: Connection) -> None:
     db.execute("CREATE INDEX uploads_parent ON uploads (parent_id) WHERE parent_id <> ''")
 
 
+def m028_uploads_that_replace(db: Connection) -> None:
+    """Note with each upload whether it replaces earlier versions, which those that are there do not."""
+    db.execute("ALTER TABLE uploads ADD COLUMN replaces INTEGER NOT NULL DEFAULT 0")
+    db.execute("CREATE INDEX uploads_replacing ON uploads (doc_id) WHERE replaces")
+    db.execute("CREATE INDEX folder_files_replacing ON folder_files (doc_id) WHERE before <> ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -397,4 +404,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m021_pages_that_wait,
     m022_series,
     m023_enclosed,
+    m028_uploads_that_replace,
 )
