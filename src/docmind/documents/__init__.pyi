@@ -38,6 +38,7 @@ from .segments import (
 )
 from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
+from .threads import is_answer, topic_of
 from .titles import outline_of
 from .uploads import QueuedFile, Uploads, need_room, refused
 from .versions import earlier_version, earlier_versions, join_series
@@ -97,6 +98,7 @@ __all__ = [
     "hand_over",
     "held_documents",
     "held_of",
+    "is_answer",
     "is_readable",
     "join_series",
     "language_of",
@@ -112,6 +114,7 @@ __all__ = [
     "segment_of",
     "texts_of",
     "texts_to_find",
+    "topic_of",
     "unpack_tokens",
     "unreadable_erasures",
     "with_ordinals",
