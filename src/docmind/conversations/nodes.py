@@ -318,7 +318,8 @@ class Steps:
         direct = self._direct
         extractive = direct.lenient if context.is_pointed_at else direct.extractive
         besides = context.quoted if resolved["is_contextual"] else ()
-        extract: Extract = extractive.extract(search_words_of(state), found, besides)
+        filters = query_of(state["question"]).filters
+        extract: Extract = extractive.extract(search_words_of(state), found, besides, filters)
         context.degraded += extract.degraded
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"

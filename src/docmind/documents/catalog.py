@@ -363,6 +363,11 @@ class Catalog:
         where = "WHERE d.thread = ? AND d.thread <> '' AND d.deleted_at_ms IS NULL AND d.status = 'ready'"
         return self._documents(f"{where} ORDER BY d.sent_at, d.added_at_ms", (thread,))
 
+    def thread_of(self, doc_id: str) -> str:
+        """Return the exchange to which a mail belongs; "" for what is no mail."""
+        row = self._db.one("SELECT thread FROM documents WHERE doc_id = ?", (doc_id,))
+        return row[0] if row else ""
+
     def mails(self) -> list[DocumentInfo]:
         """Return the ready mails outside the bin, the last sent first."""
         where = "WHERE d.kind = 'mail' AND d.deleted_at_ms IS NULL AND d.status = 'ready'"

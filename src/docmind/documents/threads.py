@@ -1,8 +1,8 @@
 """Exchanges of mails: which mails belong together, by the ids in their headers or by subject and people.
 
-A mail names the mails before it by their ids (RFC 5322, `In-Reply-To` and `References`). All mails of one exchange share
-`thread`, the id of its first mail as far as the headers tell. Where a program left the ids out, an answer joins the mail
-with the same subject that two people of both share.
+A mail names the mails before it by their ids (RFC 5322, `In-Reply-To` and `References`). All mails of one exchange
+share `thread`, the id of its first mail as far as the headers tell. Where a program left the ids out, an answer joins
+the mail with the same subject that two people of both share.
 """
 
 from __future__ import annotations

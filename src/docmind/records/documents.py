@@ -258,8 +258,8 @@ class DocumentInfo:
     document in which it came, None for one that was added by itself, and `enclosed` the number of documents that came
     in it. Of a mail, `sender` is who wrote it and `recipients` who got it, parted by "; ", each as "Jo Lind
     <jo@lind.example>"; `sent_at` is when, in UTC as 2025-06-02T08:12:00Z, empty where its header does not tell, and
-    `thread` a text that all mails of one exchange share. `message_id` and `refers_to` are the ids in its header, its own
-    and those of the mails before it, and `topic` its subject without what marks answers, behind "re: " or "fwd: ".
+    `thread` a text that all mails of one exchange share. `message_id` and `refers_to` are the ids in its header, its
+    own and those of the mails before it; `topic` is its subject without what marks answers, behind "re: " or "fwd: ".
     """
 
     doc_id: str
