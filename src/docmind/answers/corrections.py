@@ -14,12 +14,11 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from docmind.answers.kinds import asked_of, content_words, holds
-from docmind.answers.passages import Passage, headed_passages
+from docmind.answers.passages import Passage, stored_passages
 from docmind.answers.values import lowered_alike, values
 from docmind.answers.versions import Earlier, most_alike
 from docmind.documents import Catalog, PageRecord
 from docmind.embedding import prefix, words
-from docmind.errors import DamagedError
 from docmind.records.answers import Source
 from docmind.records.documents import MAIL, DocumentInfo
 from docmind.records.search import Filters
@@ -154,12 +153,7 @@ class Exchanges:
     def _passages(self, info: DocumentInfo) -> Iterator[tuple[PageRecord, Passage]]:
         numbers = range(1, min(info.pages, _MOST_PAGES) + 1)
         for _key, page in sorted(self._catalog.pages((info.doc_id, number) for number in numbers).items()):
-            try:
-                found = headed_passages(page.text, (), page.structure())
-            except DamagedError:
-                self._catalog.note_damage(info.doc_id, page.page_no)
-                continue
-            yield from ((page, passage) for _heading, passage in found if passage.is_own)
+            yield from ((page, passage) for passage in stored_passages(self._catalog, page) if passage.is_own)
 
 
 def earlier_of(info: DocumentInfo, source: Source) -> Earlier:

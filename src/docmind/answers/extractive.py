@@ -617,6 +617,11 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
         return None
 
 
+def passage_source(page: PageRecord, document: str, passage: Passage) -> Source:
+    """Return a passage of a page as a source, which is numbered later."""
+    return source_of(1, page, document, passage)
+
+
 def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed: Words | None = None) -> Source:
     """Return a passage of a page as source `n`; a header far above its row is quoted without being highlighted.
 
