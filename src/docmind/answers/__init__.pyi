@@ -1,7 +1,7 @@
 from .asking import Example, question_of
 from .compound import parts_of
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
-from .extractive import Extract, Extractive, first_passage, is_named
+from .extractive import Extract, Extractive, first_passage, is_named, passage_source
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
 from .item_lists import ItemList, ListReader, opening_of
 from .kind_values import values_of
@@ -10,11 +10,12 @@ from .list_fits import Fit, fit
 from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of, without_genre
 from .list_words import drop_words, words_of_list
 from .looks import with_looks
+from .mail_questions import MailQuestion, mail_questions
 from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
 from .newest import day_in, newest_hits, wishes_newest
-from .passages import edges, headed_passages, is_heading, nearest_heading
+from .passages import edges, headed_passages, is_heading, nearest_heading, stored_passages
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
 from .versions import lead_of
@@ -37,6 +38,7 @@ __all__ = [
     "Language",
     "ListQuestion",
     "ListReader",
+    "MailQuestion",
     "Passage",
     "Summarizer",
     "Verified",
@@ -57,6 +59,7 @@ __all__ = [
     "language_of_question",
     "lead_of",
     "list_questions",
+    "mail_questions",
     "mention_of",
     "nearest_heading",
     "neutral",
@@ -66,11 +69,13 @@ __all__ = [
     "opening_of",
     "page_source",
     "parts_of",
+    "passage_source",
     "question_of",
     "quote_source",
     "quoted",
     "recognise",
     "sentences_of",
+    "stored_passages",
     "values_of",
     "wishes_newest",
     "with_looks",

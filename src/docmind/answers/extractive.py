@@ -18,6 +18,7 @@ import numpy as np
 
 from docmind.answers.across import is_other_language, nearest_across
 from docmind.answers.compound import parts_of
+from docmind.answers.corrections import Exchanges, earlier_of, numbered
 from docmind.answers.extremes import most_extreme
 from docmind.answers.kinds import (
     Asked,
@@ -56,7 +57,7 @@ from docmind.embedding import (
 from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo, Provenance
-from docmind.records.search import Degraded, Hit, SearchResult
+from docmind.records.search import Degraded, Filters, Hit, SearchResult
 from docmind.wording import _, language_name, ngettext
 
 PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
@@ -296,6 +297,7 @@ class Extractive:
         """
         self._read = read or VectorCache(READ)
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
+        self._exchanges = Exchanges(catalog)
         self._least_certainty = least_certainty
         self._cosines: Literal["english", "many"] = "many" if is_multilingual(embedder) else "english"
 
@@ -311,7 +313,13 @@ class Extractive:
         self._read.drop()
 
     def extract(
-        self, question: str, found: SearchResult, besides: Collection[str] = (), *, newest_first: bool = False
+        self,
+        question: str,
+        found: SearchResult,
+        besides: Collection[str] = (),
+        filters: Filters = Filters(),
+        *,
+        newest_first: bool = False,
     ) -> Extract:
         """Return quotes from the first pages of `found`; none where the confidence is below the threshold.
 
@@ -321,8 +329,9 @@ class Extractive:
         Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. Quotes
         in `besides` are not repeated where there are others.
 
-        Of several versions of a document the newest one is quoted, unless only an earlier one answers. The two parts of
-        a question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
+        Of several versions of a document the newest one is quoted, unless only an earlier one answers. What a later
+        mail of an exchange corrects is quoted as it is corrected, where `filters` allow that mail. The two parts of a
+        question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
         unless `besides` tells that more is asked for. With `newest_first`, or where the question asks for the newest,
         the newest of the passages that answer equally well comes first.
         """
@@ -330,11 +339,13 @@ class Extractive:
         each = list[Extract]()
         for part in parts or ():
             wish = newest_first or wishes_newest(question)
-            each.append(self._newest(part, found, besides, CANDIDATES_OF_PART, newest_first=wish))
+            newest = self._newest(part, found, besides, CANDIDATES_OF_PART, newest_first=wish)
+            each.append(self._corrected(part, newest, filters))
             if not each[-1].sources:
                 break
         if not each or not each[-1].sources:
-            return self._newest(question, found, besides, newest_first=newest_first or wishes_newest(question))
+            newest = self._newest(question, found, besides, newest_first=newest_first or wishes_newest(question))
+            return self._corrected(question, newest, filters)
         return _joined(each, self._settings.quotes, is_more=bool(besides))
 
     def _newest(
@@ -355,6 +366,26 @@ class Extractive:
         if more > 0 or (more == 0 and every.outcome == "maybe" and every.confidence > newest.confidence + ONLY_OLDER):
             return every
         return self._with_earlier(newest, [hit for hit in found.ranked_by_words[:PAGES] if hit.doc_id in older])
+
+    def _corrected(self, question: str, extract: Extract, filters: Filters) -> Extract:
+        """Return quotes with the correction of the first one before it, or with what the first one corrects."""
+        if not extract.sources or extract.earlier:
+            return extract
+        first = extract.sources[0]
+        later = self._exchanges.correction(question, first, filters)
+        if later is not None:
+            new = source_of(1, later.page, later.info.document, later.passage)
+            if extract.outcome != "answer":
+                return replace(extract, sources=numbered((new, *extract.sources)))
+            sources = numbered((new, *extract.sources[1:]))
+            old = replace(first, n=len(sources) + 1)
+            return replace(extract, sources=sources, earlier=(earlier_of(self._catalog.document(old.doc_id), old),))
+        before = self._exchanges.corrected(question, first, filters) if extract.outcome == "answer" else None
+        if before is None:
+            return extract
+        old = source_of(len(extract.sources) + 1, before.page, before.info.document, before.passage)
+        others = numbered([one for one in extract.sources if one.quote != old.quote])
+        return replace(extract, sources=others, earlier=(earlier_of(before.info, replace(old, n=len(others) + 1)),))
 
     def _extract(
         self, question: str, found: SearchResult, besides: Collection[str], candidates: int, *, newest_first: bool
@@ -649,6 +680,11 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     except DamagedError:  # its words or blocks cannot be read
         catalog.note_damage(info.doc_id, 1)
         return None
+
+
+def passage_source(page: PageRecord, document: str, passage: Passage) -> Source:
+    """Return a passage of a page as a source, which is numbered later."""
+    return source_of(1, page, document, passage)
 
 
 def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed: Words | None = None) -> Source:

@@ -99,7 +99,9 @@ class Answerer:
             return reply.answer(question, ms_since(started))
         found = scope.shared.of(self.search, replace(query, question=search_words))
         at = time.perf_counter()
-        quotes = self.direct.extractive.extract(search_words, found, newest_first=query.newest_first)
+        quotes = self.direct.extractive.extract(
+            search_words, found, filters=query.filters, newest_first=query.newest_first
+        )
         now = time.perf_counter()
         facts = self.memories.facts_about(question)
         told = tuple(memory.text for memory in facts.memories)

@@ -38,6 +38,7 @@ from .segments import (
 )
 from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
+from .threads import is_answer, topic_of
 from .titles import in_title_case, outline_of, sensible_title
 from .uploads import QueuedFile, Uploads, need_room, refused
 from .versions import earlier_version, earlier_versions, join_series, versions_in
@@ -98,6 +99,7 @@ __all__ = [
     "held_documents",
     "held_of",
     "in_title_case",
+    "is_answer",
     "is_readable",
     "join_series",
     "language_of",
@@ -114,6 +116,7 @@ __all__ = [
     "sensible_title",
     "texts_of",
     "texts_to_find",
+    "topic_of",
     "unpack_tokens",
     "unreadable_erasures",
     "versions_in",

@@ -23,6 +23,7 @@ from docmind.documents.columns import (
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
+from docmind.documents.threads import join_thread
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
@@ -180,6 +181,7 @@ class Catalog:
                 values["ingestion"] = replace(ingestion, ocr_engine=engine, **counts)
             self.set(db, doc_id, values)
             follow_parent(db, doc_id)
+            join_thread(db, doc_id)
             return self._changed(db, doc_id)
 
     def find_headings(self, after: str, most: int) -> str | None:
@@ -366,6 +368,21 @@ class Catalog:
         """Return the versions of a document outside the bin, the last added first."""
         return self._documents("WHERE d.series = ? AND d.deleted_at_ms IS NULL ORDER BY d.added_at_ms DESC", (series,))
 
+    def in_thread(self, thread: str) -> list[DocumentInfo]:
+        """Return the ready mails of an exchange outside the bin, the first sent first."""
+        where = "WHERE d.thread = ? AND d.thread <> '' AND d.deleted_at_ms IS NULL AND d.status = 'ready'"
+        return self._documents(f"{where} ORDER BY d.sent_at, d.added_at_ms", (thread,))
+
+    def thread_of(self, doc_id: str) -> str:
+        """Return the exchange to which a mail belongs; "" for what is no mail."""
+        row = self._db.one("SELECT thread FROM documents WHERE doc_id = ?", (doc_id,))
+        return row[0] if row else ""
+
+    def mails(self) -> list[DocumentInfo]:
+        """Return the ready mails outside the bin, the last sent first."""
+        where = "WHERE d.kind = 'mail' AND d.deleted_at_ms IS NULL AND d.status = 'ready'"
+        return self._documents(f"{where} ORDER BY d.sent_at DESC, d.added_at_ms DESC", ())
+
     def binned(self) -> list[DocumentInfo]:
         """Return the documents in the bin, the last deleted first."""
         return self._documents("WHERE d.deleted_at_ms IS NOT NULL ORDER BY d.deleted_at_ms DESC, d.document", ())
@@ -405,16 +422,19 @@ class Catalog:
         filters = self.enclosed.widened(filters)
         held = self.held_in(filters.snapshots)
         shown = "1" if held is not None else "deleted_at_ms IS NULL"
-        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags FROM documents WHERE {shown}")
+        of_mails = "dated, sender, recipients" if _is_of_mails(filters) else "'', '', ''"
+        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags, {of_mails} FROM documents WHERE {shown}")
         collected: dict[str, set[str]] = {}
         for collection_id in filters.collections:
             for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):
                 collected.setdefault(doc_id, set()).add(collection_id)
         return [
             doc_id
-            for doc_id, kind, added_at_ms, tags in rows
+            for doc_id, kind, added_at_ms, tags, *more in rows
             if (held is None or doc_id in held)
-            and filters.allow(StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), collected.get(doc_id, ())))
+            and filters.allow(
+                StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), collected.get(doc_id, ()), *more)
+            )
         ]
 
     def held_in(self, snapshots: Collection[str]) -> set[str] | None:
@@ -716,6 +736,10 @@ class Catalog:
             info = info_of(row, lenient=True)
             self._unsound[info.doc_id] = info.document
             return replace(info, message=_("A part of what is known of it can't be read: vault.db is damaged there."))
+
+
+def _is_of_mails(filters: Filters) -> bool:
+    return bool(filters.senders or filters.recipients or filters.after or filters.before)
 
 
 def _now_ms() -> int:

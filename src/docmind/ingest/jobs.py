@@ -219,18 +219,23 @@ class IngestQueue:
     def read_together(
         self, upload_ids: Sequence[int], *, progress: Progress | None = None, place: tuple[int, int] = (0, 1)
     ) -> dict[int, AddResult]:
-        """Read the first of these files synchronously, as far as they are short plain texts, in one commit.
+        """Read the first of these files synchronously, as far as they are short texts and mails, in one commit.
 
-        Returns results by id; a file without one is for `read`. Raises as `read` does; none of them is read then.
+        Returns results by id; a file without one is for `read`. Raises as `read` does; none of them is read then. Files
+        attached to mails are read after it.
         """
         ours = [upload_id for upload_id in upload_ids[:_TOGETHER] if upload_id not in self._held]
         self._held.update(ours)
         try:
             infos = self._texts_of(upload_ids)
-            return self._read_group(self._current_of(infos, progress, place)) if len(infos) > 1 else {}
+            results = self._read_group(self._current_of(infos, progress, place)) if len(infos) > 1 else {}
         finally:
             self._held.difference_update(ours)
             self._ingest.commit(lazily=True)
+        for upload_id, result in results.items():
+            if result.status == "added" and (inside := tuple(self._read_enclosed(result.doc_id, progress, place))):
+                results[upload_id] = replace(result, enclosed=inside)
+        return results
 
     def release(self, upload_ids: Collection[int], settled: Sequence[int] = ()) -> None:
         """End a caller's hold on files: those in `settled` are removed, the others wait in the queue."""

@@ -1,7 +1,7 @@
 from .chromium.browser import find_browser
 from .draw_process import grey_of_page
 from .drawing import PagePictures
-from .file_type import has_known_name, is_code, is_plain, may_be_plain
+from .file_type import has_known_name, is_code, is_plain, is_short_mail, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
@@ -25,6 +25,7 @@ __all__ = [
     "is_code",
     "is_plain",
     "is_sheet",
+    "is_short_mail",
     "may_be_plain",
     "open_picture",
     "open_query",

@@ -196,6 +196,12 @@ def is_plain(upload: Upload) -> bool:
     return bool(data.strip())
 
 
+def is_short_mail(upload: Upload) -> bool:
+    """Return whether a file is one short mail, whatever its parts are: it may share a commit, not a process."""
+    is_short = upload.password is None and may_be_plain(upload.name, len(upload.data))
+    return is_short and _suffix(upload.name) == "eml" and _mail(upload) == "mail"
+
+
 def is_text_mail(data: bytes) -> bool:
     """Return whether a mail certainly has no part but one of plain text: nowhere in it does another type stand."""
     return _OTHER_PARTS.search(data) is None

@@ -264,7 +264,10 @@ class DocumentInfo:
     changes are noted. `ingestion` tells how it was read, None where it was read before that was noted. `series` is the
     id that all versions of a document share, that of the first; empty where there is one version. `parent` is the
     document in which it came, None for one that was added by itself, and `enclosed` the number of documents that came
-    in it.
+    in it. Of a mail, `sender` is who wrote it and `recipients` who got it, parted by "; ", each as "Jo Lind
+    <jo@lind.example>"; `sent_at` is when, in UTC as 2025-06-02T08:12:00Z, empty where its header does not tell, and
+    `thread` a text that all mails of one exchange share. `message_id` and `refers_to` are the ids in its header, its
+    own and those of the mails before it; `topic` is its subject without what marks answers, behind "re: " or "fwd: ".
     """
 
     doc_id: str
@@ -293,6 +296,13 @@ class DocumentInfo:
     series: str = ""
     parent: Parent | None = None
     enclosed: int = 0
+    sender: str = ""
+    recipients: str = ""
+    sent_at: str = ""
+    thread: str = ""
+    message_id: str = field(default="", metadata={"is_inner": True})
+    refers_to: str = field(default="", metadata={"is_inner": True})
+    topic: str = field(default="", metadata={"is_inner": True})
 
     @property
     def shown_title(self) -> str:

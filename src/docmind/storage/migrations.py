@@ -373,6 +373,14 @@ def m023_enclosed(db: Connection) -> None:
     db.execute("CREATE INDEX uploads_parent ON uploads (parent_id) WHERE parent_id <> ''")
 
 
+def m027_mails(db: Connection) -> None:
+    """Add to documents who wrote a mail, to whom and when, its ids, and its thread; those that are there have none."""
+    for column in ("sender", "recipients", "sent_at", "thread", "message_id", "refers_to", "topic"):
+        db.execute(f"ALTER TABLE documents ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+    for column in ("thread", "message_id", "topic"):
+        db.execute(f"CREATE INDEX documents_{column} ON documents ({column}) WHERE {column} <> ''")
+
+
 def m028_uploads_that_replace(db: Connection) -> None:
     """Note with each upload whether it replaces earlier versions, which those that are there do not."""
     db.execute("ALTER TABLE uploads ADD COLUMN replaces INTEGER NOT NULL DEFAULT 0")
@@ -404,5 +412,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     m021_pages_that_wait,
     m022_series,
     m023_enclosed,
+    m027_mails,
     m028_uploads_that_replace,
 )
