@@ -160,6 +160,11 @@ def has_known_name(name: str) -> bool:
     return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in mails or suffix in ("txt", "log")
 
 
+def is_general(kind: str, name: str) -> bool:
+    """Return whether a file was found to be an archive or a text and nothing more, under a name unlike that of one."""
+    return kind in ("zip", "txt") and not has_known_name(name)
+
+
 def is_code(name: str) -> bool:
     """Return whether the name ends like that of a file of source code."""
     return _TEXT_NAMES.get(_suffix(name)) == "code"
