@@ -6,7 +6,7 @@ from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
 from .ocr.engine import Ocr, OcrPass, PictureText, telling, turn_of
-from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities
+from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
 from .reader import Reader, Reading
 from .sheets import is_sheet
 from .whole_text import text_of_file
@@ -33,6 +33,7 @@ __all__ = [
     "open_picture",
     "open_query",
     "reader_capabilities",
+    "reads_more",
     "telling",
     "text_of_file",
     "turn_of",

@@ -9,6 +9,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Collection
 from pathlib import PurePath
 
 from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, UnsupportedFileError
@@ -153,9 +154,11 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     return _image(data) or _text(upload), upload
 
 
-def has_known_name(name: str) -> bool:
-    """Return whether the name ends like that of a file that DocMind reads."""
+def has_known_name(name: str, more: Collection[str] = ()) -> bool:
+    """Return whether the name ends like that of a file that DocMind reads, or in one of `more` endings."""
     suffix = _suffix(name)
+    if suffix in more:
+        return True
     mails = (*_MAILS, *_MAILBOXES, *_WEB_ARCHIVES, "msg")
     return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in mails or suffix in ("txt", "log")
 

@@ -1,8 +1,8 @@
 """The process that runs readers of other packages: it reads this Python's files alone, changes none, has no network.
 
 serve     in   as of `docmind.reading.process`, and readers: the kinds that are asked in turn
-          out  {asks: kind} before each reader is imported, then {reads: kind} and what `docmind.reading.process` sends,
-               or {none: [sentences]} where no reader knows the file, with what is wrong with some
+          out  {asks: kind} before each reader is imported, {trouble: sentence} where it fails, {reads: kind} where it
+               knows the file, then what `docmind.reading.process` sends; or {none} where no reader knows the file
 describe  in   {reader: kind}
           out  {title, suffixes} or {error, message, hint}
 """
@@ -55,20 +55,20 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         return
     header, blobs = frame
     upload = Upload(header["name"], blobs[0], header["password"])
-    troubles: list[str] = []
     for kind in header["readers"]:
         write_frame(outgoing, {"asks": kind})
         try:
             reader = _loaded(kind)
             is_its = _recognises(reader, upload)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - code of others raises whatever it wants
-            troubles.append(str(error if isinstance(error, ReaderFailedError) else _failure(kind, error)))
+            told = error if isinstance(error, ReaderFailedError) else _failure(kind, error)
+            write_frame(outgoing, {"trouble": str(told)})
             continue
         if is_its:
             write_frame(outgoing, {"reads": kind})
             refused(header["name"], outgoing, lambda: _read(reader, kind, upload, header, outgoing))  # noqa: B023 - called at once
             return
-    write_frame(outgoing, {"none": troubles})
+    write_frame(outgoing, {"none": True})
 
 
 def _read(reader: Any, kind: str, upload: Upload, header: dict[str, Any], outgoing: BinaryIO) -> None:
@@ -83,7 +83,7 @@ def _read(reader: Any, kind: str, upload: Upload, header: dict[str, Any], outgoi
         )
     except (ReadingError, MemoryError):
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - code of others raises whatever it wants
+    except (Exception, SystemExit) as error:
         raise _failure(kind, error) from error
     give(opened, kind, "", header, outgoing, upload.name)
 
@@ -127,6 +127,7 @@ def _checked(blocks: Iterable[object]) -> Iterator[Block | Table]:
     """
     for block in blocks:
         if isinstance(block, Block):
+            block = replace(block, symbols=())
             yield _cleaned(block, is_known=block.kind in _BLOCKS, tidy=printable if _is_verbatim(block) else clean)
         elif isinstance(block, Table):
             table = replace(block, rows=())
@@ -163,7 +164,8 @@ def _cleaned(given: Given, *, is_known: bool, tidy: Callable[[str], str] = clean
         if one.type == "str":
             changed[one.name] = tidy(value) if one.name in ("text", "shown") else clean(value)
         elif one.type in ("int", "bool"):
-            is_known = is_known and isinstance(value, int) and 0 <= value <= (_DEEPEST if one.name == "level" else _WIDEST)
+            most = _DEEPEST if one.name == "level" else _WIDEST
+            is_known = is_known and isinstance(value, int) and 0 <= value <= most
     if not is_known:
         raise TypeError(f"it gave a {type(given).__name__} of a kind that there is not")
     return replace(given, **changed)

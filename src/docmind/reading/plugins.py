@@ -1,9 +1,9 @@
 """Readers of other packages: what one is, and which are installed.
 
 A package offers a reader as an entry point of the group `docmind.readers`. Its name is the kind of file that it reads,
-and the ending of such files: `jwpub = "some_package:JwpubReader"`. The process of the app knows readers by what the
-metadata of packages says, and never imports one: that happens in a process of its own (`docmind.reading.plugin_process`).
-docs/readers.md tells how to write one.
+and the ending of such files: `jwpub = "some_package:JwpubReader"`. The app knows readers by the metadata of their packages
+and never imports one: a process of their own does (`docmind.reading.plugin_process`). docs/readers.md tells how to write
+one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from docmind.errors import ReadingError, WorkerFailedError
 from docmind.reading.file_type import has_known_name
 from docmind.reading.formats import engine_of
 from docmind.records.documents import Capability
-from docmind.runtime import Limits, Worker, error_named
+from docmind.runtime import Limits, Worker, error_named, licence_of
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class FilePlugin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InstalledReader:
-    """A reader that an installed package offers, as the package's metadata tells. `trouble` is why it cannot be used."""
+    """A reader that an installed package offers, by the package's metadata. `trouble` is why it cannot be used."""
 
     kind: str
     package: str
@@ -83,11 +83,17 @@ def installed_readers() -> tuple[InstalledReader, ...]:
 
 
 def usable_readers(settings: ReadingSettings) -> dict[str, str]:
-    """Return the kinds that readers of other packages read now, each with its package: those that are on."""
+    """Return the kinds that readers of other packages read now, each with its package: those that are on, in that order."""
     chosen = settings.chosen_readers()
     if not chosen:
         return {}
-    return {one.kind: one.package for one in installed_readers() if one.kind in chosen and not one.trouble}
+    packages = {one.kind: one.package for one in installed_readers() if not one.trouble}
+    return {kind: packages[kind] for kind in chosen if kind in packages}
+
+
+def reads_more(settings: ReadingSettings) -> frozenset[str]:
+    """Return the endings of the names of files that readers of other packages read now, beyond DocMind's own."""
+    return frozenset(usable_readers(settings))
 
 
 def entry_point(kind: str) -> EntryPoint:
@@ -162,8 +168,8 @@ def _package(point: EntryPoint) -> str:
 def _described(point: EntryPoint, others: Iterable[EntryPoint]) -> InstalledReader:
     said = point.dist.metadata if point.dist is not None else None
     version = point.dist.version if point.dist is not None else ""
-    licence = str(said.get("License-Expression") or said.get("License") or "") if said is not None else ""
-    about = str(said.get("Summary") or "") if said is not None else ""
+    licence = licence_of(said) if said is not None else ""
+    about = next(iter(said.get_all("Summary") or ()), "") if said is not None else ""
     told = (" ".join(each.split())[:80] for each in (version, licence, about))
     return InstalledReader(point.name, _package(point)[:80], *told, trouble=_trouble(point, [*others]))
 

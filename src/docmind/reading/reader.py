@@ -468,16 +468,16 @@ class Reading:
             self._end()
             self._start(self._reader.start_others(self._upload, self._skip, self._broken, self._others))
             try:
-                while "asks" in (header := self._receive()[0]):
-                    asked = str(header["asks"])
-                if "reads" in header:
-                    reads = asked
-                    header = self._receive()[0]
-                    if header.get("kind") != reads or reads not in self._others:
-                        raise WorkerFailedError("it said that the file is of another kind")
-                    return header
-                told = header.get("none")
-                self._troubles += [one_line(str(each)) for each in told] if isinstance(told, list) else []
+                while "none" not in (header := self._receive()[0]):
+                    asked = str(header.get("asks", asked))
+                    if "trouble" in header:
+                        self._note_trouble(str(header["trouble"]))
+                    if "reads" in header:
+                        reads = asked
+                        header = self._receive()[0]
+                        if header.get("kind") != reads or reads not in self._others:
+                            raise WorkerFailedError("it said that the file is of another kind")
+                        return header
                 self._others = []
             except WorkerFailedError as error:
                 if self._closed:
@@ -485,7 +485,7 @@ class Reading:
                 told = _("The reader {kind} failed: {error}.").format(kind=one_line(asked)[:20], error=error)
                 if reads:
                     raise ReaderFailedError(told, hint=_("Turn it off in Settings, or ask who made it.")) from error
-                self._troubles.append(told)
+                self._note_trouble(told)
                 self._others = self._others[self._others.index(asked) + 1 :] if asked in self._others else []
         self._start_own()
         try:
@@ -494,6 +494,10 @@ class Reading:
             if not self._troubles:
                 raise
             raise type(error)(" ".join([str(error), *self._troubles]), hint=error.hint) from error
+
+    def _note_trouble(self, told: str) -> None:
+        if len(self._troubles) < len(self._reader.others):
+            self._troubles.append(one_line(told)[:_LONGEST_SENTENCE])
 
     def _start(self, worker: Worker) -> None:
         self._worker = worker

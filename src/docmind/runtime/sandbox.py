@@ -2,8 +2,8 @@
 
 Two mechanisms are used where the system allows them: an empty network namespace, and a system call filter that refuses
 sockets. In the namespace no host can be reached; the filter also refuses sockets in the file system (a name service
-would query the network for the child) and works where namespaces are forbidden. Other systems have neither. A child that runs code
-of others is held to reading the files of this Python too (`docmind.runtime.landlock`).
+would query the network for the child) and works where namespaces are forbidden. Other systems have neither. A child
+that runs code of others is held to reading the files of this Python too (`docmind.runtime.landlock`).
 """
 
 from __future__ import annotations
