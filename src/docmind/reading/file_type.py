@@ -9,6 +9,7 @@ import io
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Collection
 from pathlib import PurePath
 
@@ -36,7 +37,7 @@ _ODF = b"application/vnd.oasis.opendocument."
 _ODF_TYPE = re.compile(re.escape(_ODF) + rb"[\w-]+")
 _MANIFEST = "META-INF/manifest.xml"
 # The types of files of OpenDocument that are read, as they begin.
-_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))
+_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"), (b"presentation", "odp"))
 _FLAT = re.compile(
     rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
 )
@@ -75,6 +76,7 @@ _PROMISES = {
     **dict.fromkeys(("pptx", "ppsx", "potx", "pptm"), N_("a PowerPoint presentation")),
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
+    **dict.fromkeys(("odp", "otp", "fodp"), N_("an OpenDocument presentation")),
     "rtf": N_("a rich text (RTF) file"),
     "ipynb": N_("a notebook"),
     "zip": N_("an archive"),
@@ -303,7 +305,7 @@ def _in_zip(upload: Upload) -> str:
         with zipfile.ZipFile(io.BytesIO(upload.data)) as archive:
             names = set(archive.namelist())
             mime = _mime_of(archive, names)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, zlib.error) as error:
         promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
         raise CorruptFileError(
             _("{name} is {promised} that is broken or was cut off.").format(name=upload.name, promised=promised)

@@ -1,9 +1,9 @@
 """Readers of other packages: what one is, and which are installed.
 
 A package offers a reader as an entry point of the group `docmind.readers`. Its name is the kind of file that it reads,
-and the ending of such files: `jwpub = "some_package:JwpubReader"`. The app knows readers by the metadata of their packages
-and never imports one: a process of their own does (`docmind.reading.plugin_process`). docs/readers.md tells how to write
-one.
+and the ending of such files: `jwpub = "some_package:JwpubReader"`. The app knows readers by the metadata of packages
+and never imports one: a process of its own does (`docmind.reading.plugin_process`). docs/readers.md tells how to write
+a reader.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def installed_readers() -> tuple[InstalledReader, ...]:
 
 
 def usable_readers(settings: ReadingSettings) -> dict[str, str]:
-    """Return the kinds that readers of other packages read now, each with its package: those that are on, in that order."""
+    """Return the kinds that readers of other packages read now, each with its package, in the order of the setting."""
     chosen = settings.chosen_readers()
     if not chosen:
         return {}

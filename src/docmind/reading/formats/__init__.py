@@ -112,6 +112,7 @@ _READERS = {
     "csl": ("docmind.reading.formats.csl:open_csl", "docmind"),
     "ris": ("docmind.reading.formats.ris:open_ris", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
+    "odp": ("docmind.reading.formats.odp:open_odp", "lxml"),
     "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),
     "rtf": ("docmind.reading.formats.rtf:open_rtf", "docmind"),
     "mail": ("docmind.reading.formats.mail:open_mail", "docmind"),
