@@ -304,7 +304,8 @@ def _in_zip(upload: Upload) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(upload.data)) as archive:
             names = set(archive.namelist())
-            mime = _mime_of(archive, names)
+            is_locked = any(member.flag_bits & 1 for member in archive.infolist())
+            mime = b"" if is_locked else _mime_of(archive, names)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, zlib.error) as error:
         promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
         raise CorruptFileError(
@@ -316,11 +317,17 @@ def _in_zip(upload: Upload) -> str:
         return "xlsx" if "xl/workbook.xml" in names else "xlsb"
     if any(name.startswith("ppt/") for name in names):
         return "pptx"
-    if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
+    is_named_epub = _suffix(upload.name) == "epub" and not is_locked
+    if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or is_named_epub:
         return "epub"
     if mime.startswith(_ODF):
         return _open_document(mime, upload.name)
     if _suffix(upload.name) in _PROMISES.keys() - {"zip"}:
+        if is_locked:
+            raise UnsupportedFileError(
+                _("{name} is locked with a password.").format(name=upload.name),
+                hint=_("Open it in the program that made it, save it without a password, and add that."),
+            )
         raise CorruptFileError(
             _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
         )

@@ -150,7 +150,10 @@ def open_archive(upload: Upload, rules: Rules) -> zipfile.ZipFile:
     """Open the package of a document, as `check_unpacked` does; none of its parts may be locked."""
     archive = check_unpacked(upload, rules)
     if any(member.flag_bits & 1 for member in archive.infolist()):
-        raise CorruptFileError(_("{name} holds parts that are locked.").format(name=upload.name))
+        raise CorruptFileError(
+            _("{name} holds parts that are locked.").format(name=upload.name),
+            hint=_("Open it in the program that made it, save it without a password, and add that."),
+        )
     return archive
 
 
