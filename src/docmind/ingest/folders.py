@@ -24,7 +24,7 @@ from docmind.ingest.library import Library
 from docmind.ingest.replacing import Replacements
 from docmind.ingest.tree import Seen, Tree
 from docmind.ingest.withheld import own_places
-from docmind.reading import has_known_name
+from docmind.reading import has_known_name, reads_more
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Row
@@ -92,6 +92,7 @@ class Folders:
         replacements: Replacements,
     ) -> None:
         self._limit_bytes = settings.reading.max_file_mb << 20
+        self._more_endings = reads_more(settings.reading)
         self._settings = settings
         self._db, self._catalog = vault.database, vault.catalog
         self._queue, self._library, self._replacements = queue, library, replacements
@@ -295,7 +296,10 @@ class Folders:
                 unchanged += 1
                 if row.is_gone:
                     back.append(replace(row, is_gone=False))
-            elif (not info.include and not has_known_name(seen.name)) or not 0 < seen.size <= self._limit_bytes:
+            elif (
+                not (info.include or has_known_name(seen.name, self._more_endings))
+                or not 0 < seen.size <= self._limit_bytes
+            ):
                 skipped += 1
             elif is_patient and now - seen.mtime_ns < _SETTLED_NS:
                 waiting += 1

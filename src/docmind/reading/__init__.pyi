@@ -6,12 +6,15 @@ from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
 from .ocr.engine import Ocr, OcrPass, PictureText, telling, turn_of
+from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
 from .reader import Reader, Reading
 from .sheets import is_sheet
 from .whole_text import text_of_file
 
 __all__ = [
+    "FileContents",
     "FileReader",
+    "InstalledReader",
     "Ocr",
     "OcrPass",
     "PagePictures",
@@ -22,6 +25,7 @@ __all__ = [
     "find_browser",
     "grey_of_page",
     "has_known_name",
+    "installed_readers",
     "is_code",
     "is_plain",
     "is_sheet",
@@ -29,6 +33,8 @@ __all__ = [
     "may_be_plain",
     "open_picture",
     "open_query",
+    "reader_capabilities",
+    "reads_more",
     "telling",
     "text_of_file",
     "turn_of",

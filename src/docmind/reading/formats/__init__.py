@@ -91,6 +91,7 @@ _READERS = {
     "csl": ("docmind.reading.formats.csl:open_csl", "docmind"),
     "ris": ("docmind.reading.formats.ris:open_ris", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
+    "odp": ("docmind.reading.formats.odp:open_odp", "lxml"),
     "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),
     "rtf": ("docmind.reading.formats.rtf:open_rtf", "docmind"),
     "mail": ("docmind.reading.formats.mail:open_mail", "docmind"),
@@ -128,7 +129,10 @@ def open_archive(upload: Upload, rules: Rules) -> zipfile.ZipFile:
     """Open the package of a document, as `check_unpacked` does; none of its parts may be locked."""
     archive = check_unpacked(upload, rules)
     if any(member.flag_bits & 1 for member in archive.infolist()):
-        raise CorruptFileError(_("{name} holds parts that are locked.").format(name=upload.name))
+        raise CorruptFileError(
+            _("{name} holds parts that are locked.").format(name=upload.name),
+            hint=_("Open it in the program that made it, save it without a password, and add that."),
+        )
     return archive
 
 
