@@ -234,7 +234,12 @@ def build(
     )
     queue = IngestQueue(uploads, ingest, settings.reading.workers)
     documents = Library(
-        vault=vault, ingest=ingest, pictures=pictures, visual=visual, bin_days=settings.storage.bin_days
+        vault=vault,
+        ingest=ingest,
+        pictures=pictures,
+        visual=visual,
+        bin_days=settings.storage.bin_days,
+        least_certainty=settings.reading.ocr_min_confidence,
     )
     caches.join(documents.outlines)
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
