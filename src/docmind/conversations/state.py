@@ -211,11 +211,16 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
 
 
 def _kept(source: Source) -> dict[str, Any]:
-    """Return a source without where its document is now, unless it was erased: that is looked up when it is read."""
+    """Return a source without where its document is now, unless it was erased: that is looked up when it is read.
+
+    What few sources have is left out where this one does not have it.
+    """
     plain = asdict(source)
     del plain["place"]
     if source.gone != "erased":
         del plain["gone"]
+    if not source.is_corrected:
+        del plain["is_corrected"]
     return plain
 
 

@@ -17,8 +17,8 @@ from .columns import (
     texts_to_find,
 )
 from .comparing import compare_documents
-from .corrections import Corrections, corrected, corrected_spans
-from .coverage import coverage_of, page_lines
+from .corrections import Corrections, corrected, is_corrected
+from .coverage import coverage_of, coverage_text, page_lines
 from .edits import Edits
 from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
@@ -95,8 +95,8 @@ __all__ = [
     "check_carried",
     "compare_documents",
     "corrected",
-    "corrected_spans",
     "coverage_of",
+    "coverage_text",
     "doc_id_of",
     "earlier_version",
     "earlier_versions",
@@ -106,6 +106,7 @@ __all__ = [
     "hand_over",
     "held_documents",
     "held_of",
+    "is_corrected",
     "is_readable",
     "join_series",
     "language_of",

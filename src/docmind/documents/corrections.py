@@ -107,6 +107,20 @@ def corrected_spans(page: PageRecord) -> tuple[tuple[int, int], ...]:
     return _unpacked(page.uncorrected, page.text)[3] if page.uncorrected else ()
 
 
+def is_corrected(page: PageRecord, boxes: Sequence[Box]) -> bool:
+    """Return whether a line in any of these boxes was corrected by hand. Raises `DamagedError`."""
+    if not page.uncorrected or not boxes:
+        return False
+    words = Words.unpack(page.words)
+    by_hand = [box for span in corrected_spans(page) for box in words.boxes_of(*span)]
+    return any(_common(one, other) > 0 and _is_level(one, other) for one in by_hand for other in boxes)
+
+
+def _is_level(one: Box, other: Box) -> bool:
+    """Return whether two boxes have most of the height of the lower one in common: neighbouring lines may touch."""
+    return min(one.y + one.h, other.y + other.h) - max(one.y, other.y) > _SAME_PLACE * min(one.h, other.h)
+
+
 def place_of(line: TextLine, page: PageRecord) -> Box:
     """Return the box of a line in fractions of its page; empty where its place is not known."""
     if line.box is None:

@@ -10,6 +10,7 @@ from docmind.documents.corrections import AsRead, Correction, Corrections, as_re
 from docmind.errors import DamagedError
 from docmind.records.documents import DocumentInfo
 from docmind.records.reader import Coverage, Grade, PageCoverage, PageLine, PageLines, UnfitCorrection
+from docmind.wording import _, ngettext, number_text
 
 SURE = 0.8
 """The certainty of OCR from which on a line is not doubtful, 0..1: clean print at 150 dpi is read with 0.9 and more."""
@@ -75,6 +76,33 @@ def coverage_of(catalog: Catalog, corrections: Corrections, info: DocumentInfo, 
     for page_no in sorted(known.keys() - there):
         noted.append(PageCoverage(page_no, 0, unfit=len(known[page_no])))
     return Coverage(info.doc_id, info.pages, tuple(_ranges(empty)), tuple(sorted(noted, key=lambda one: one.page_no)))
+
+
+def coverage_text(coverage: Coverage) -> list[tuple[int, str]]:
+    """Return a sentence for each thing to look at in a document, with the page that it is about first on."""
+    told = [(first, _empty_text(first, last)) for first, last in coverage.empty]
+    for one in coverage.noted:
+        page = number_text(one.page_no)
+        if doubtful := one.doubtful + one.bad:
+            words = _("Page {page}: {n} of {lines} lines doubtful")
+            told.append((one.page_no, words.format(page=page, n=number_text(doubtful), lines=number_text(one.lines))))
+        if one.by_hand:
+            words = ngettext(
+                "Page {page}: {n} line corrected by hand", "Page {page}: {n} lines corrected by hand", one.by_hand
+            )
+            told.append((one.page_no, words.format(page=page, n=number_text(one.by_hand))))
+        if one.unfit:
+            words = ngettext(
+                "{n} correction no longer fits page {page}", "{n} corrections no longer fit page {page}", one.unfit
+            )
+            told.append((one.page_no, words.format(page=page, n=number_text(one.unfit))))
+    return sorted(told, key=lambda one: one[0])
+
+
+def _empty_text(first: int, last: int) -> str:
+    if first == last:
+        return _("Page {n} is empty").format(n=number_text(first))
+    return _("Pages {first} to {last} are empty").format(first=number_text(first), last=number_text(last))
 
 
 def _noted(page: PageLines) -> PageCoverage | None:
