@@ -12,8 +12,8 @@ from docmind.records.documents import DocumentInfo
 from docmind.records.reader import Coverage, Grade, PageCoverage, PageLine, PageLines, UnfitCorrection
 from docmind.wording import _, ngettext, number_text
 
-SURE = 0.8
-"""The certainty of OCR from which on a line is not doubtful, 0..1: clean print at 150 dpi is read with 0.9 and more."""
+SURE = 0.9
+"""The certainty of OCR from which on a line is not doubtful, 0..1: clean print at 150 dpi is read with 0.97 and more."""
 
 
 def grade_of(certainty: float, least: float) -> Grade:
