@@ -13,7 +13,7 @@ from docmind.records.reader import Coverage, Grade, PageCoverage, PageLine, Page
 from docmind.wording import _, ngettext, number_text
 
 SURE = 0.9
-"""The certainty of OCR from which on a line is not doubtful, 0..1: clean print at 150 dpi is read with 0.97 and more."""
+"""The certainty of OCR from which on a line is not doubtful, 0..1: clean print at 150 dpi is read with 0.97."""
 
 
 def grade_of(certainty: float, least: float) -> Grade:

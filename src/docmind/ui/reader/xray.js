@@ -129,10 +129,10 @@ function build() {
       opener = link || document.activeElement;
     }
     pane.hidden = false;
+    cover.open = false;
     tell("");
     if (!facts || facts.doc !== wanted.doc) {
       cover.hidden = true;
-      cover.open = false;
       loadCoverage(wanted.doc);
     }
     show(wanted);
@@ -202,7 +202,6 @@ function build() {
     coverList.replaceChildren(...found.slice(0, 200).map(([page, text]) => {
       const item = element("li"), link = element("a", "", text);
       link.href = `#xray=${doc}.${page}`;
-      link.addEventListener("click", () => { cover.open = false; });
       item.append(link);
       return item;
     }));

@@ -60,7 +60,7 @@ _TEXTS = {
     "restored": N_("The line is again what was read."),
     "takeBack": N_("Undo"),
     "empty": N_("Nothing was read on this page."),
-    "emptyHint": N_("If the page shows text, check in Settings that OCR is on, then read the document again."),
+    "emptyHint": N_("If it shows text, OCR may be off, or the page too faint. Scan it larger and darker, and add it."),
     "toLookAt": N_("Pages to look at"),
     "unfit": N_("This correction no longer fits the page: {text} (read: {read})"),
     "silent": N_("DocMind doesn't answer. Check that it is still running, then try again."),
