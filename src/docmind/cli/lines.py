@@ -43,7 +43,7 @@ def lines(doc: str, page: int, as_json: bool) -> None:
 @command()
 @_doc
 @_page
-@click.argument("line", type=Number(1))
+@click.argument("line", type=Number(0))
 @click.argument("text", required=False)
 @click.option("--undo", is_flag=True, help="Make the line what was read again.")
 @click.option(
@@ -58,7 +58,8 @@ def correct(
 ) -> None:
     """Correct a line of a page by hand; searches find the new TEXT at once, and it is kept.
 
-    LINE is its number in `docmind lines`. An empty TEXT says that nothing is written there.
+    LINE is its number in `docmind lines`. An empty TEXT says that nothing is written there. With --undo, 0 stands for
+    corrections that no longer fit the page.
     """
     if sum((text is not None, undo, is_header is not None)) != 1:
         raise ConfigError(
@@ -76,7 +77,7 @@ def correct(
     if as_json:
         print_json(plain(found))
     else:
-        click.echo(_line(found.lines[line - 1]))
+        click.echo(_line(found.lines[line - 1]) if line else _("Corrections that fitted no line are removed."))
 
 
 def _print_lines(found: PageLines) -> None:

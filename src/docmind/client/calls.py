@@ -187,7 +187,7 @@ CALLS = (
         **_page, "line": LineNo, "text": Line,
     }),
     Call("documents.uncorrect_line", "DELETE", "/documents/{doc_id}/pages/{page_no}/lines/{line}", PageLines, {
-        **_page, "line": LineNo,
+        **_page, "line": RowId,
     }),
     Call("documents.set_header_row", "POST", "/documents/{doc_id}/pages/{page_no}/lines/{line}/header", PageLines, {
         **_page, "line": LineNo, "is_header": bool,

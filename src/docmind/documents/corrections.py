@@ -132,24 +132,24 @@ def place_of(line: TextLine, page: PageRecord) -> Box:
 def fitting(read: AsRead, page: PageRecord, corrections: Iterable[Correction]) -> dict[int, int]:
     """Return the line, by its place in `read.lines`, that each correction fits, by the number of the correction.
 
-    It fits a line in its place whose text is like the one that was read or the one typed by hand; in exactly its place,
-    whatever the text; and elsewhere the only line with exactly the text that was read. No two of one kind fit the same.
+    It fits a line in its place whose text is like the one that was read or the one typed by hand; else the only line
+    with exactly the text that was read; else a line in exactly its place. No two of one kind fit the same.
     """
     taken: set[tuple[str, int]] = set()
     found: dict[int, int] = {}
     places = [place_of(line, page) for line in read.lines]
     texts = [read.text[line.start : line.end] for line in read.lines]
     for one in corrections:
-        best, most = -1, 0.0
-        for at, (place, text) in enumerate(zip(places, texts, strict=True)):
-            share = _common(one.box, place)
-            if (one.kind, at) in taken or share <= max(_SAME_PLACE, most):
-                continue
-            if share >= _SURELY_SAME or max(_likeness(text, one.reading), _likeness(text, one.text)) >= _ALIKE:
-                best, most = at, share
+        free = [at for at in range(len(places)) if (one.kind, at) not in taken]
+        shares = {at: share for at in free if (share := _common(one.box, places[at])) > _SAME_PLACE}
+        alike = [
+            at for at in shares if max(_likeness(texts[at], one.reading), _likeness(texts[at], one.text)) >= _ALIKE
+        ]
+        same = [at for at in free if texts[at] == one.reading]
+        surely = [at for at, share in shares.items() if share >= _SURELY_SAME]
+        best = max(alike, key=lambda at: shares[at], default=-1)
         if best < 0:
-            same = [at for at, text in enumerate(texts) if text == one.reading and (one.kind, at) not in taken]
-            best = same[0] if len(same) == 1 else -1
+            best = same[0] if len(same) == 1 else max(surely, key=lambda at: shares[at], default=-1)
         if best >= 0:
             taken.add((one.kind, best))
             found[one.number] = best
@@ -427,7 +427,7 @@ def _unpacked(packed: bytes, corrected_text: str) -> tuple[str, bytes, bytes, tu
         text_size, words_size, count = _HEAD.unpack_from(raw)
         end, words_at = len(raw) - 8 * count, _HEAD.size + text_size
         blocks_at = words_at + words_size
-        if unpacker.unconsumed_tail or not blocks_at <= end:
+        if unpacker.unconsumed_tail or not unpacker.eof or not blocks_at <= end:
             raise ValueError("parts are missing")
         text = raw[_HEAD.size : words_at].decode("utf-8", "surrogatepass")
         flat = struct.unpack_from(f"<{2 * count}I", raw, end)

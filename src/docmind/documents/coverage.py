@@ -51,10 +51,14 @@ def page_lines(
                 is_header_set=table in set_by_hand,
             )
         )
-    unfit = [one for one in corrections if one.number not in fits]
+    unfit = [
+        UnfitCorrection(page.page_no, one.reading, one.text if one.kind == "line" else _("header of table"))
+        for one in corrections
+        if one.number not in fits
+    ]
     return PageLines(
         info.doc_id, info.document, page.page_no, info.pages, page.width, page.height, page.text_source,
-        page.confidence, tuple(lines), tuple(UnfitCorrection(page.page_no, one.reading, one.text) for one in unfit),
+        page.confidence, tuple(lines), tuple(unfit),
     )  # fmt: skip
 
 

@@ -29,7 +29,8 @@ class LineEdit:
     """A change of line `n`, counted from 1 as the page was read.
 
     `text` is what stands there, "" where nothing is written. `is_header` says whether the row of the line names the
-    columns of its table. Where both are None, the line is again what was read.
+    columns of its table. Where both are None, the line is again what was read; `n` 0 drops the corrections that fit no
+    line of the page.
     """
 
     n: int
@@ -40,6 +41,9 @@ class LineEdit:
 def edited_corrections(page: PageRecord, before: Sequence[Correction], edit: LineEdit) -> tuple[Correction, ...]:
     """Return the corrections of a page after an edit. Raises `NotFoundError`, `ConfigError`, `DamagedError`."""
     read = as_read(page)
+    if edit == LineEdit(0):
+        fits = fitting(read, page, before)
+        return tuple(one for one in before if one.number in fits)
     if not read.lines:
         raise NotFoundError(
             _("Nothing was read on page {n}.").format(n=number_text(page.page_no)),

@@ -261,7 +261,10 @@ class Library:
         return self._edit_line(doc_id, page_no, LineEdit(line, text=text))
 
     def uncorrect_line(self, doc_id: str, page_no: int, line: int) -> PageLines:
-        """Make a line of a page again what was read, and the header of its table too; raises as `correct_line`."""
+        """Make a line of a page again what was read, and the header of its table too; raises as `correct_line`.
+
+        Line 0 stands for the corrections that fit no line of the page any more: they are dropped.
+        """
         return self._edit_line(doc_id, page_no, LineEdit(line))
 
     def set_header_row(self, doc_id: str, page_no: int, line: int, *, is_header: bool = True) -> PageLines:

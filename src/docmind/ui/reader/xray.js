@@ -236,6 +236,7 @@ function build() {
       notes.append(empty);
     }
     for (const [text, read] of facts.unfit) notes.append(element("p", "unfit", fill(texts.unfit, { text, read })));
+    if (facts.unfit.length) notes.append(button("", texts.drop, () => save(0, { undo: "1" }), true));
     if (!current && facts.lines.length) current = facts.lines[0].n;
     drawMarks();
     list.replaceChildren(...facts.lines.map(drawLine));
@@ -351,7 +352,7 @@ function build() {
 
   async function save(n, form) {
     if (isBusy) return;
-    const line = facts.lines[n - 1];
+    const line = facts.lines[n - 1] || { kind: "" };
     if (form.text !== undefined && form.text.trim() === line.text) { leave(); return; }
     const was = line.kind === "hand" ? { text: line.text } : form.header !== undefined ? { header: line.isHeader ? "1" : "0" } : { undo: "1" };
     const mine = turn;
@@ -363,12 +364,12 @@ function build() {
       dispatchEvent(new CustomEvent("docmind-corrected"));
       if (mine !== turn) return;
       editing = 0;
-      current = n;
+      current = n || current;
       facts = found;
       draw();
       lineItem(n)?.focus({ preventScroll: true });
       undoLast = () => save(n, was);
-      tell(form.undo ? texts.restored : texts.saved, { canUndo: true });
+      tell(n && form.undo ? texts.restored : texts.saved, { canUndo: n > 0 });
       loadCoverage(ref.doc);
     } catch (error) {
       if (mine === turn) tell(error.message, { isTrouble: true });

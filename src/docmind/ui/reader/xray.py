@@ -63,6 +63,7 @@ _TEXTS = {
     "emptyHint": N_("If it shows text, OCR may be off, or the page too faint. Scan it larger and darker, and add it."),
     "toLookAt": N_("Pages to look at"),
     "unfit": N_("This correction no longer fits the page: {text} (read: {read})"),
+    "drop": N_("Remove what no longer fits"),
     "silent": N_("DocMind doesn't answer. Check that it is still running, then try again."),
     "failed": N_("This page could not be loaded."),
     "retry": N_("Retry"),
