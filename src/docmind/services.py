@@ -233,7 +233,12 @@ def build(
         settings, vault=vault, uploads=uploads, embedder=embedder, index=index, lookalike=lookalike, visual=visual
     )
     documents = Library(
-        vault=vault, ingest=ingest, pictures=pictures, visual=visual, bin_days=settings.storage.bin_days
+        vault=vault,
+        ingest=ingest,
+        pictures=pictures,
+        visual=visual,
+        bin_days=settings.storage.bin_days,
+        least_certainty=settings.reading.ocr_min_confidence,
     )
     replacements = Replacements(vault.database, documents)
     queue = IngestQueue(uploads, ingest, settings.reading.workers, replacements=replacements)

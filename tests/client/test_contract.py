@@ -61,6 +61,21 @@ def editing(docmind: Any) -> None:
     docmind.documents.set_language([doc_id], "en")
 
 
+def correcting(docmind: Any) -> None:
+    doc_id, text = herons(docmind), "Herons nest in tall trees."
+    page = docmind.documents.page_lines(doc_id, 2)
+    assert [(line.n, line.text, line.source, line.grade) for line in page.lines] == [(1, text, "layer", "good")]
+    assert page.lines[0].box is not None
+    page = docmind.documents.correct_line(doc_id, 2, 1, "Herons nest in Quillonia.")
+    assert (page.lines[0].text, page.lines[0].read) == ("Herons nest in Quillonia.", text)
+    assert docmind.search(Query("Quillonia", k=1)).hits[0].page_no == 2
+    assert [(one.page_no, one.by_hand) for one in docmind.documents.coverage(doc_id).noted] == [(2, 1)]
+    with pytest.raises(ConfigError):
+        docmind.documents.set_header_row(doc_id, 2, 1, is_header=True)
+    assert docmind.documents.uncorrect_line(doc_id, 2, 1).lines[0].text == text
+    assert docmind.documents.uncorrect_line(doc_id, 2, 0).unfit == ()
+
+
 def the_bin(docmind: Any) -> None:
     (gone,) = docmind.documents.bin([herons(docmind)])
     assert docmind.documents.all() == ()
@@ -286,8 +301,8 @@ def retrievers(docmind: Any) -> None:
 
 
 CHAPTERS: tuple[Callable[[Any], None], ...] = (
-    looking, editing, the_bin, erasing, collections, the_queue, searching, answers, conversations, one_question,
-    memories, models, settings, tokens, snapshots, care, paths, retrievers,
+    looking, editing, correcting, the_bin, erasing, collections, the_queue, searching, answers, conversations,
+    one_question, memories, models, settings, tokens, snapshots, care, paths, retrievers,
 )  # fmt: skip
 
 

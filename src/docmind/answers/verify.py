@@ -20,7 +20,7 @@ from docmind.answers.align import Leaf
 from docmind.answers.sentences import shorten
 from docmind.answers.support import Evidence
 from docmind.answers.versions import Earlier
-from docmind.documents import PageRecord, Words
+from docmind.documents import PageRecord, Words, is_corrected
 from docmind.embedding import TextEmbedder, name_of, sentence_ends
 from docmind.records.answers import Outcome, Sentence, Source, SourceKind
 from docmind.records.documents import Box
@@ -489,7 +489,10 @@ def page_source(
     boxes: Sequence[Box] = (),
     kind: SourceKind = "quote",
 ) -> Source:
-    """Return a page of a document as source `n`, with what is quoted from it and the boxes of that."""
+    """Return a page of a document as source `n`, with what is quoted from it and the boxes of that.
+
+    Raises `DamagedError` where what was read before a correction is damaged.
+    """
     return Source(
         n=n,
         document=document,
@@ -504,4 +507,5 @@ def page_source(
         image_artifact_id=page.image.sha256,
         image_artifact_suffix=page.image.suffix,
         kind=kind,
+        is_corrected=is_corrected(page, boxes),
     )

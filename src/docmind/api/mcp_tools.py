@@ -58,6 +58,7 @@ from docmind.records.listed import Listed
 from docmind.records.listings import Listable
 from docmind.records.models import EmbeddingProgress
 from docmind.records.query import Operation, Query
+from docmind.records.reader import PageLines
 from docmind.records.search import LISTS_OF_PICTURES, LISTS_OF_QUESTIONS, Degraded, MultimodalResult
 from docmind.records.values import Bounds, Draft, FileName, Language, Name, PageNo, RowId, Tags, Title
 from docmind.wording import _, number_text
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
 
     Library = DocMind | Client
 
-_MOST_DOCUMENTS, _MOST_FILES, _MOST_ITEMS, _MOST_CHANGES = 200, 100, 1_000, 1_000
+_MOST_DOCUMENTS, _MOST_FILES, _MOST_ITEMS, _MOST_CHANGES, _MOST_LINES = 200, 100, 1_000, 1_000, 1_000
 MOST_PICTURES, _PICTURE_SIDE_PX = 8, 1_600
 LARGEST_PICTURE, LARGEST_ORIGINAL = 10 << 20, 10 << 20
 MOST_CHARS, _LONGEST_WAIT_S = 100_000, 300
@@ -418,6 +419,22 @@ def get_page(library: Library, asked: PageRequest, _context: Context) -> Outcome
 
 
 @dataclass(frozen=True, slots=True)
+class LinesRequest:
+    """What `page_lines` takes."""
+
+    document: Name = field(metadata={"about": "The document: id, beginning of an id, or file name."})
+    page_no: PageNo = field(metadata={"about": "The page, counted from 1."})
+    first: RowId = _told("How many lines to leave out.", 0)
+    most: Annotated[int, Bounds(1, _MOST_LINES)] = _told("How many lines to return.", 200)
+
+
+def page_lines(library: Library, asked: LinesRequest, _context: Context) -> Outcome:
+    """Return what was read on a page line by line."""
+    found = library.documents.page_lines(library.documents.find(asked.document).doc_id, asked.page_no)
+    return Outcome(replace(found, lines=found.lines[asked.first : asked.first + asked.most]))
+
+
+@dataclass(frozen=True, slots=True)
 class OriginalRequest:
     """What `get_original` takes."""
 
@@ -611,6 +628,13 @@ TOOLS = (
         "get_page", "Read a page",
         "Return the text of one page, or of a region of it, and its image on request." + _DATA,
         PageRequest, PageExcerpt, get_page,
+    ),
+    Tool(
+        "page_lines", "Lines of a page",
+        "Tell what was read on one page line by line: its text, its box in pixels of the page image, whether the file, "
+        "OCR or a correction by the user gave it, and how sure OCR is. Doubtful lines may be misread: look at the "
+        "image." + _DATA,
+        LinesRequest, PageLines, page_lines,
     ),
     Tool(
         "get_original", "Get the original file",

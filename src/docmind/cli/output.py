@@ -405,7 +405,7 @@ def print_notes(turn: Turn) -> None:
 def print_sources(sources: Iterable[Source], *, quotes: bool = False) -> None:
     """Print one line per source; with `quotes` the quoted words below it."""
     for source in sources:
-        how = "".join(f", {_(words)}" for words in dict.fromkeys((source.how, source.where)) if words)
+        how = "".join(f", {_(words)}" for words in source.remarks)
         click.echo(f"  [{source.n}] {page_of(source.placed or _('erased document'), source.page_no)}{how}")
         if quotes and source.quote:
             click.echo(f"      “{one_line(source.quote)}”")

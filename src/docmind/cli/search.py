@@ -23,7 +23,7 @@ from docmind.cli.help import Number, command
 from docmind.cli.options import asking
 from docmind.cli.output import counted_pages, inert, print_hits, print_narrow, print_sightings, source_of
 from docmind.client import query_of
-from docmind.documents import FIELDS
+from docmind.documents import FIELDS, coverage_text
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
 from docmind.records.query import Query
 from docmind.records.search import MultimodalResult
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
     from docmind.client import Client
     from docmind.records.documents import DocumentInfo, EnclosedFile
+    from docmind.records.reader import Coverage
+
+_NOTED = 30  # sentences about pages to look at
 
 
 @command()
@@ -116,7 +119,8 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     with reached() as desk:
         info = desk.documents.find(doc)
         if page is None:
-            _print_facts(info, desk.documents.enclosed(info.doc_id), as_json=as_json)
+            inside, coverage = desk.documents.enclosed(info.doc_id), desk.documents.coverage(info.doc_id)
+            _print_facts(info, inside, coverage, as_json=as_json)
             return
         view = desk.documents.page(info.doc_id, page)
         if image is not None:
@@ -136,10 +140,11 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     click.echo(inert(view.text, keep_lines=True))
 
 
-def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], *, as_json: bool) -> None:
+def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], coverage: Coverage, *, as_json: bool) -> None:
     """Print each attribute of a document that has a name for people, how it was read, and the files inside it."""
     if as_json:
-        print_json({"document": plain(info), "enclosed": [plain(one) for one in inside]})
+        inner = [plain(one) for one in inside]
+        print_json({"document": plain(info), "enclosed": inner, "coverage": plain(coverage)})
         return
     if info.parent is not None:
         click.echo(f"{inert(info.parent.place)}  {info.parent.doc_id[:12]}")
@@ -157,6 +162,11 @@ def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], *, as_json:
         click.echo(told.format(engines=inert(engines), seconds=number_text(info.ingestion.seconds, 1)))
         if info.ingestion.losses:
             click.echo(_("Not read: {what}").format(what=inert(losses_text(info.ingestion.losses))))
+    told = coverage_text(coverage)
+    for _page_no, text in told[:_NOTED]:
+        click.echo(text)
+    if len(told) > _NOTED:
+        click.echo(_("{n} more are not shown.").format(n=number_text(len(told) - _NOTED)))
     if inside:
         click.echo(_("Files inside:"))
     for one in inside:

@@ -35,6 +35,7 @@ from docmind.records.listings import Listable
 from docmind.records.models import EmbeddingProgress, ModelCard
 from docmind.records.network import NetworkLedger
 from docmind.records.query import Operation, Query, fields_for
+from docmind.records.reader import Coverage, PageLines
 from docmind.records.search import Degraded, Filters, MultimodalResult
 from docmind.records.settings import SettingInfo
 from docmind.records.snapshots import (
@@ -51,6 +52,8 @@ from docmind.records.values import (
     Few,
     Ids,
     Language,
+    Line,
+    LineNo,
     Name,
     Numbers,
     PageNo,
@@ -140,6 +143,7 @@ _READING = ("search", "search_by_picture", "ask", "check", "find", "memories.exp
 _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
     "documents.find": _name, "documents.compare": ("doc_id", "other"),
+    "documents.correct_line": ("text",),
     "documents.tag": _docs, "documents.set_language": ("doc_ids", "language"),
     "documents.find_binned": _name, "documents.bin": _docs, "documents.restore": _docs,
     "documents.new_collection": _name, "documents.collection": _name, "documents.rename_collection": _name,
@@ -151,6 +155,7 @@ _REQUIRED = {
     "memories.expand": _question, "memories.edit": ("text",), "conversations.start_once": _question,
     "visual.submit_embedding": _name, "tokens.new": _name, "tokens.revoke": _name,
 }  # fmt: skip
+_page = {"doc_id": Name, "page_no": PageNo}
 _files = {"upload_ids": or_none(Numbers)}
 _asked: dict[str, Any] = {"query": Query, "thread_id": Name, "checkpoint_id": or_none(Name)}
 
@@ -172,11 +177,22 @@ CALLS = (
     ),
     Call("documents.original", "GET", "/documents/{doc_id}/original", bytes, {"doc_id": Name}),
     Call("documents.original_name", "GET", "/documents/{doc_id}/original-name", str, {"doc_id": Name}),
-    Call("documents.page", "GET", "/documents/{doc_id}/pages/{page_no}", PageView, {"doc_id": Name, "page_no": PageNo}),
+    Call("documents.page", "GET", "/documents/{doc_id}/pages/{page_no}", PageView, _page),
     Call(
         "documents.page_image", "GET", "/documents/{doc_id}/pages/{page_no}/image", bytes,
-        {"doc_id": Name, "page_no": PageNo, "thumbnail": bool},
+        {**_page, "thumbnail": bool},
     ),
+    Call("documents.page_lines", "GET", "/documents/{doc_id}/pages/{page_no}/lines", PageLines, _page),
+    Call("documents.correct_line", "POST", "/documents/{doc_id}/pages/{page_no}/lines/{line}", PageLines, {
+        **_page, "line": LineNo, "text": Line,
+    }),
+    Call("documents.uncorrect_line", "DELETE", "/documents/{doc_id}/pages/{page_no}/lines/{line}", PageLines, {
+        **_page, "line": RowId,
+    }),
+    Call("documents.set_header_row", "POST", "/documents/{doc_id}/pages/{page_no}/lines/{line}/header", PageLines, {
+        **_page, "line": LineNo, "is_header": bool,
+    }),
+    Call("documents.coverage", "GET", "/documents/{doc_id}/coverage", Coverage, {"doc_id": Name}),
     Call("documents.compare", "GET", "/documents/{doc_id}/changes", Comparison, {"doc_id": Name, "other": Name}),
     Call(
         "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},

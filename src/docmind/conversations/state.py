@@ -219,10 +219,15 @@ def _without_provenance(cited: Source | Hit) -> dict[str, Any]:
 
 
 def _kept(source: Source) -> dict[str, Any]:
-    """Return a source without where its document is now, unless it was erased."""
+    """Return a source without where its document is now, unless it was erased: that is looked up when it is read.
+
+    What few sources have is left out where this one does not have it.
+    """
     plain = _without_provenance(source)
     if source.gone != "erased":
         del plain["gone"]
+    if not source.is_corrected:
+        del plain["is_corrected"]
     return plain
 
 

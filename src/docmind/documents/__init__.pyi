@@ -17,10 +17,13 @@ from .columns import (
     texts_to_find,
 )
 from .comparing import compare_documents
+from .corrections import Corrections, corrected, is_corrected
+from .coverage import coverage_of, coverage_text, page_lines
 from .edits import Edits
 from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .language import language_of, majority, with_ordinals
+from .line_edits import LineEdit, edited_corrections
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
 from .page_vectors import PageVectors
 from .reader import LONGEST_SEARCH, Reader
@@ -63,12 +66,14 @@ __all__ = [
     "CarriedDocument",
     "Catalog",
     "Column",
+    "Corrections",
     "Edits",
     "EnclosedFiles",
     "Erasure",
     "ErasurePlan",
     "Erasures",
     "HeldDocument",
+    "LineEdit",
     "NewSegment",
     "NodeRecord",
     "NodeStore",
@@ -90,9 +95,13 @@ __all__ = [
     "carried_in",
     "check_carried",
     "compare_documents",
+    "corrected",
+    "coverage_of",
+    "coverage_text",
     "doc_id_of",
     "earlier_version",
     "earlier_versions",
+    "edited_corrections",
     "fitting_tags",
     "found_facts",
     "hand_over",
@@ -100,6 +109,7 @@ __all__ = [
     "held_of",
     "in_title_case",
     "is_answer",
+    "is_corrected",
     "is_readable",
     "join_series",
     "language_of",
@@ -107,6 +117,7 @@ __all__ = [
     "need_room",
     "new_key",
     "outline_of",
+    "page_lines",
     "readable_artifacts",
     "readable_texts",
     "refused",

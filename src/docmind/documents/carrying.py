@@ -14,6 +14,7 @@ import numpy as np
 
 from docmind.blocks import unpack
 from docmind.documents.columns import NOT_IN_BUNDLES, check_stored
+from docmind.documents.corrections import check_corrections, check_uncorrected
 from docmind.documents.stored import artifact_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError
@@ -21,7 +22,7 @@ from docmind.records.documents import ArtifactRef, page_id_of
 from docmind.storage import Connection, Database, Row, dbapi2
 from docmind.wording import _
 
-TABLES = ("documents", "pages", "nodes", "vectors", "tokens", "looks", "page_vectors", "web_pages")
+TABLES = ("documents", "pages", "nodes", "vectors", "tokens", "looks", "page_vectors", "web_pages", "corrections")
 """The tables with rows of documents, in the order in which they are written."""
 
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"
@@ -36,6 +37,7 @@ _WHERE = {
     "looks": _OF_IMAGE,
     "page_vectors": _OF_IMAGE,
     "web_pages": _OF_DOCUMENT,
+    "corrections": _OF_DOCUMENT,
 }
 _NOT_CARRIED = {"looks": frozenset({"look_id"})}  # numbers that each vault gives by itself
 _DOC_ID = re.compile(r"[0-9a-f]{32}")
@@ -160,6 +162,8 @@ def _check(carried: CarriedDocument) -> None:
         if len(words) and (int(words.ends.max()) > len(text) or int(words.starts.min()) < 0):
             raise ValueError("words outside the text")
         unpack(_bytes(page.get("blocks", b"")), len(text))
+        check_uncorrected(_bytes(page.get("uncorrected", b"")), text)
+    check_corrections(carried.rows["corrections"])
     places = {tuple(node[name] for name in _PLACE) for node in carried.rows["nodes"]}
     if len(places) != len(carried.rows["nodes"]):
         raise ValueError("two nodes in one place")

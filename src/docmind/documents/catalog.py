@@ -62,6 +62,8 @@ class PageRecord(PageText):
     marks: bytes = field(default=b"", repr=False)
     """The marks that were made of the image while it was read; not read again from the vault."""
     blocks: bytes = field(default=b"", repr=False)
+    uncorrected: bytes = field(default=b"", repr=False)
+    """What was read, where corrections by hand changed it, packed (`docmind.documents.corrections`)."""
 
     @property
     def page_id(self) -> str:
@@ -101,7 +103,7 @@ class Version:
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
-_PAGE_COLUMNS = ", ".join((*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks"))
+_PAGE_COLUMNS = ", ".join((*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected"))
 
 
 # A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
@@ -494,13 +496,13 @@ class Catalog:
             self._damaged.pop((page.doc_id, page.page_no), None)
         with self._db.transaction() as db:
             db.executemany(
-                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 15)})",
+                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 16)})",
                 [
                     (
                         *(page.page_id, page.doc_id, page.page_no, page.width, page.height, page.text, page.words),
                         *(page.text_source, page.confidence, page.language),
                         *(page.image.sha256, page.image.suffix, page.thumbnail.sha256, page.thumbnail.suffix),
-                        page.blocks,
+                        *(page.blocks, page.uncorrected),
                     )
                     for page in pages
                 ],
@@ -764,10 +766,11 @@ def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
 
 
 def _page(row: Row) -> PageRecord:
-    *plain, image, image_suffix, thumbnail, thumbnail_suffix, blocks = row
+    *plain, image, image_suffix, thumbnail, thumbnail_suffix, blocks, uncorrected = row
     return PageRecord(
         **dict(zip(_PLAIN, plain, strict=True)),
         image=artifact_of(image, image_suffix),
         thumbnail=artifact_of(thumbnail, thumbnail_suffix),
         blocks=blocks,
+        uncorrected=uncorrected,
     )

@@ -97,6 +97,17 @@ class NodeStore:
             self.put(nodes)
             _drop_unused(db, old)
 
+    def replace_page(self, doc_id: str, page_no: int, nodes: Sequence[NodeRecord]) -> None:
+        """Replace the nodes of one page by these, keeping the vectors that they share."""
+        with self._db.transaction() as db:
+            page = doc_id, page_no
+            old = db.execute(
+                "SELECT DISTINCT content_hash FROM nodes WHERE doc_id = ? AND page_no = ?", page
+            ).fetchall()
+            db.execute("DELETE FROM nodes WHERE doc_id = ? AND page_no = ?", page)
+            self.put(nodes)
+            _drop_unused(db, old)
+
     def drop(self, doc_id: str) -> None:
         """Delete all nodes and pages of a document that is read again.
 

@@ -1,8 +1,8 @@
 """Documents in snapshots: segments with the text of a document, the tables that name them, and bringing them back.
 
-A segment holds the rows of `pages` and `nodes` of a document. What a person sets on it (its name, tags, collections)
-is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and no marks: a document in
-the library has them in its own rows, and a document that is brought back after its erasure gets new ones.
+A segment holds the rows of `pages`, `nodes` and `corrections` of a document. What a person sets on it (its name, tags,
+collections) is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and no marks: a
+document in the library has them in its own rows, and a document that is brought back after its erasure gets new ones.
 
     segment = u32 length ‖ JSON ‖ bytes of the values that are no JSON, in their order; {"bytes": n} stands for each
 """
@@ -27,9 +27,13 @@ from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
 _LENGTH = struct.Struct(">I")
-_HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id"}  # tables of a segment, and the order of their rows
-_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b""}, "nodes": {"context": ""}}
+_HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id", "corrections": "page_no, number"}
+"""The tables of a segment, and the order of their rows."""
+_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b"", "uncorrected": b""}, "nodes": {"context": ""}}
 """Columns that tables of a segment got later, with the value of rows that do not use them."""
+_LATER_TABLES = ("corrections",)
+"""Tables that a segment has only where they have rows: it is the same bytes as before there were these tables."""
+_NO_ROWS: dict[str, list[Any]] = {"columns": [], "rows": []}
 
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"
 _IS_HELD = "status = 'ready' AND deleted_at_ms IS NULL"
@@ -113,8 +117,9 @@ def rows_in(segment: bytes) -> Rows:
         rows: Rows = {}
         for table in _HELD:
             rows[table] = []
-            for values in plain[table]["rows"]:
-                row = dict(zip(plain[table]["columns"], values, strict=True))
+            packed = plain.get(table, _NO_ROWS) if table in _LATER_TABLES else plain[table]
+            for values in packed["rows"]:
+                row = dict(zip(packed["columns"], values, strict=True))
                 for name, value in row.items():
                     if isinstance(value, dict):
                         row[name] = segment[at : at + value["bytes"]]
@@ -150,6 +155,7 @@ def _packed(rows: Rows) -> bytes:
             "rows": [[value(one) for one in row.values()] for row in found],
         }
         for table, found in rows.items()
+        if found or table not in _LATER_TABLES
     }
     text = json.dumps(plain, separators=(",", ":")).encode()
     return b"".join((_LENGTH.pack(len(text)), text, *blobs))
@@ -157,7 +163,9 @@ def _packed(rows: Rows) -> bytes:
 
 def _without_later(table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows without columns that came later, where no row uses them: their segment is the one of before."""
-    unused = [name for name, empty in _LATER[table].items() if all(row.get(name, empty) == empty for row in rows)]
+    unused = [
+        name for name, empty in _LATER.get(table, {}).items() if all(row.get(name, empty) == empty for row in rows)
+    ]
     return [{name: value for name, value in row.items() if name not in unused} for row in rows] if unused else rows
 
 
@@ -432,10 +440,11 @@ def _files_of(db: Connection, numbers: Iterable[int]) -> list[ArtifactRef]:
 
 
 def _replace(db: Connection, doc_id: str, rows: Rows) -> None:
-    """Replace the pages and nodes of a document; marks and vectors of its page images stay."""
+    """Replace the pages, nodes and corrections of a document; marks and vectors of its page images stay."""
     last = max((row["page_no"] for row in rows["pages"]), default=0)
     db.execute("DELETE FROM pages WHERE doc_id = ? AND page_no > ?", (doc_id, last))
     db.execute("DELETE FROM nodes WHERE doc_id = ?", (doc_id,))
+    db.execute("DELETE FROM corrections WHERE doc_id = ?", (doc_id,))
     for table in _HELD:
         known = columns_of(db, table)
         for row in rows[table]:

@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from docmind.documents import Catalog, Edits, Words, compare_documents, earlier_versions, join_series, outline_of
+from docmind.documents import (
+    Catalog,
+    Corrections,
+    Edits,
+    LineEdit,
+    Words,
+    compare_documents,
+    coverage_of,
+    earlier_versions,
+    join_series,
+    outline_of,
+    page_lines,
+)
 from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
 from docmind.records.comparison import Comparison
 from docmind.records.documents import Collection, DocumentInfo, EnclosedFile, Heading, PageView, ReadingFacts
+from docmind.records.reader import Coverage, PageLines
+from docmind.records.values import Line, check
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Preferences
@@ -63,10 +77,12 @@ class Library:
         pictures: PagePictures,
         visual: Visual,
         bin_days: float,
+        least_certainty: float,
     ) -> None:
         self._db, self._catalog, self._artifacts = vault.database, vault.catalog, vault.artifacts
         self._ingest, self._pictures, self._visual, self._reserve = ingest, pictures, visual, vault.reserve
         self._edits = Edits(vault.database, vault.catalog)
+        self._corrections, self._least_certainty = Corrections(vault.database), least_certainty
         self.outlines = Outlines(vault.catalog)
         self._titling = Background("titles", "Titles are not looked for any more.")
         self.bin_days = bin_days
@@ -114,6 +130,19 @@ class Library:
     def state(self) -> int:
         """Return a number that is another one after any change of the vault."""
         return self._edits.state()
+
+    def page_lines(self, doc_id: str, page_no: int) -> PageLines:
+        """Return what was read on a page line by line, each with its place, source and confidence.
+
+        Raises `NotFoundError`, `DamagedError`.
+        """
+        info, page = self._catalog.readable(doc_id), self._catalog.page(doc_id, page_no)
+        return page_lines(info, page, self._corrections.of_page(doc_id, page_no), least=self._least_certainty)
+
+    def coverage(self, doc_id: str) -> Coverage:
+        """Return which pages of a document a person may want to look at. Raises `NotFoundError`."""
+        info = self._catalog.readable(doc_id)
+        return coverage_of(self._catalog, self._corrections, info, least=self._least_certainty)
 
     def outline(self, doc_id: str) -> tuple[Heading, ...]:
         """Return the headings of a document, of its first 400 pages; kept for the documents asked for last."""
@@ -220,6 +249,35 @@ class Library:
         self._db.check_writable()
         self._edits.set_language(doc_ids, language)
         self.follow_changes()
+
+    # corrections by hand
+
+    def correct_line(self, doc_id: str, page_no: int, line: int, text: str) -> PageLines:
+        """Set the text of a line of a page, "" where nothing is written there, and return the lines of the page.
+
+        Searches find it at once, answers quote it, and it is kept where the document is read again. Raises
+        `NotFoundError`, `ConfigError` while the document is being read, and what a search raises without its model.
+        """
+        return self._edit_line(doc_id, page_no, LineEdit(line, text=text))
+
+    def uncorrect_line(self, doc_id: str, page_no: int, line: int) -> PageLines:
+        """Make a line of a page again what was read, and the header of its table too; raises as `correct_line`.
+
+        Line 0 stands for the corrections that fit no line of the page any more: they are dropped.
+        """
+        return self._edit_line(doc_id, page_no, LineEdit(line))
+
+    def set_header_row(self, doc_id: str, page_no: int, line: int, *, is_header: bool = True) -> PageLines:
+        """Set whether the row of a line names the columns of its table on this page; raises as `correct_line`."""
+        return self._edit_line(doc_id, page_no, LineEdit(line, is_header=is_header))
+
+    def _edit_line(self, doc_id: str, page_no: int, edit: LineEdit) -> PageLines:
+        self._db.check_writable()
+        if edit.text is not None:
+            check(Line, edit.text, "text")
+        self._ingest.edit_line(doc_id, page_no, edit)
+        self.follow_changes()
+        return self.page_lines(doc_id, page_no)
 
     def tag(self, doc_ids: Sequence[str], *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> None:
         """Add tags to documents and remove tags from them. Raises `NotFoundError`, `ConfigError`."""

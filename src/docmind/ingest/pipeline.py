@@ -24,15 +24,19 @@ from docmind.config import Settings
 from docmind.documents import (
     DEEPEST,
     MOST_INSIDE,
+    Corrections,
     Edits,
     Erasure,
     ErasurePlan,
     Erasures,
+    LineEdit,
     NodeRecord,
     PageRecord,
     QueuedFile,
     Uploads,
+    corrected,
     earlier_version,
+    edited_corrections,
     hand_over,
     join_series,
     language_of,
@@ -43,6 +47,7 @@ from docmind.documents import (
 from docmind.embedding import TextEmbedder, token_embedder
 from docmind.errors import (
     CancelledError,
+    ConfigError,
     DiskFullError,
     DocMindError,
     IndexMismatchError,
@@ -124,6 +129,7 @@ class Ingest:
         self._turns, self._starting = threading.Condition(), threading.Lock()
         self._under_way: set[str] = set()  # ids of documents that are being read
         self._rows, self._edits = vault.catalog.naming, Edits(vault.database, vault.catalog)
+        self._corrections = Corrections(vault.database)
         self._is_started = False
 
     def start(self) -> None:
@@ -379,6 +385,39 @@ class Ingest:
             pipeline.keep(made)
         return majority([page.language for page in stored])
 
+    def edit_line(self, doc_id: str, page_no: int, edit: LineEdit) -> None:
+        """Change one line of a page by hand, and make the passages of that page again; `commit` makes both findable.
+
+        Raises `NotFoundError` where there is no such line, `ConfigError` where the document is still being read or the
+        line is no row of a table, `TextModelError`, `DamagedError`, `VaultError`, `IndexEngineError`.
+        """
+        from docmind.ingest.llama_nodes import Pipeline
+
+        self.start()
+        self._index.ready()
+        info = self._catalog.document(doc_id)
+        if info.status != "ready":
+            raise ConfigError(
+                _("{document} is being read now.").format(document=info.document),
+                hint=_("Correct it once all its pages are read."),
+            )
+        with self._alone(Step(), [doc_id]):
+            page = self._catalog.page(doc_id, page_no)
+            page, corrections = corrected(
+                page, edited_corrections(page, self._corrections.of_page(doc_id, page_no), edit)
+            )
+            pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
+            nodes, made = pipeline.run([page])
+            with self._rows, self._db.transaction():
+                self._catalog.original(doc_id)  # raises where the document was deleted meanwhile
+                self._catalog.put_pages([page])
+                self._corrections.replace(doc_id, [(page_no, corrections)])
+                self._nodes.replace_page(doc_id, page_no, nodes)
+                pipeline.keep(made)
+            self._catalog.finish_document(doc_id, language=info.language)
+        self._db.settle()
+        self._index.started().mirror.put(doc_id)
+
     def draw_again(self, doc_id: str, page_nos: Collection[int]) -> set[int]:
         """Draw the images of these pages again from the original; texts and words stay as they are.
 
@@ -577,6 +616,7 @@ class Ingest:
 
     def _seal(self, info: DocumentInfo, pipeline: Pipeline, pages: list[ParsedPage]) -> list[str]:
         records, files = self._records(info.doc_id, pages)
+        records, corrections = self._corrections.laid_on(records)
         nodes, made = pipeline.run(records)
         need_room(self._settings, 0)
         with self._rows:
@@ -584,6 +624,7 @@ class Ingest:
             self._artifacts.put_many(files)
             with self._db.transaction(is_step=True):  # the last one marks the document ready
                 self._catalog.put_pages(records)
+                self._corrections.replace(info.doc_id, corrections)
                 self._lookalike.keep({record.image.sha256: record.marks for record in records})
                 self._nodes.put(nodes)
                 pipeline.keep(made)

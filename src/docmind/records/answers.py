@@ -23,6 +23,9 @@ BY_LOOK = N_("found by its look")
 SEEN = N_("seen on the page, not in its text")
 """The words beside a source of the kind `seen`, and after each sentence that rests on one."""
 
+BY_HAND = N_("corrected by hand")
+"""The words beside a source of which a person corrected a line after it was read."""
+
 ERASED = N_("erased with its document")
 """The words beside a source whose document was erased, wherever sources are shown."""
 
@@ -61,6 +64,8 @@ class Source:
 
     A source of which `gone` is "erased" has no quote where conversations were erased with the document.
 
+    `is_corrected` tells that a person corrected a quoted line by hand; the quote has the corrected words.
+
     `place` says in which other document its document came, as "in Rent 2025.zip"; empty for others. `dated` is the day
     that its document is about, where the documents of the answer are of different days; empty where one day is enough.
 
@@ -83,6 +88,7 @@ class Source:
     gone: Gone = ""
     place: str = ""
     dated: str = ""
+    is_corrected: bool = False
 
     @property
     def placed(self) -> str:
@@ -100,6 +106,12 @@ class Source:
         if self.gone == "erased" and not self.quote:
             return ERASED
         return {"quote": "", "look": BY_LOOK, "seen": SEEN}[self.kind]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All words beside a source: how it is one without a quote, that it was corrected, where its document is."""
+        corrected = BY_HAND if self.is_corrected and self.quote else ""
+        return tuple(dict.fromkeys(filter(None, (self.how, corrected, self.where))))
 
 
 def with_days_apart(sources: tuple[Source, ...]) -> tuple[Source, ...]:

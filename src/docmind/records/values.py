@@ -92,6 +92,9 @@ LONGEST_DRAFT = 100_000
 LONGEST_TAG, MOST_TAGS = 60, 64
 """Characters of a tag, and the tags of a document."""
 
+LONGEST_LINE = 2_000
+"""Characters of a line that is corrected by hand."""
+
 Question = Annotated[str, _Length(most=LONGEST_QUESTION)]
 """The words of a question or a search."""
 Draft = Annotated[str, _DraftLength(1, LONGEST_DRAFT)]
@@ -124,6 +127,10 @@ Count = Annotated[int, Bounds(1, 1_000)]
 """How many hits or entries, at most."""
 Few = Annotated[int, Bounds(0, 100_000)]
 """How many entries, at most; 0 means all where the parameter says so."""
+Line = Annotated[str, Bounds(most=LONGEST_LINE)]
+"""The text of one line of a page; "" where nothing is written there."""
+LineNo = Annotated[int, Bounds(1, 10_000_000)]
+"""The number of a line of a page, from 1."""
 PageNo = Annotated[int, Bounds(1, 10_000_000)]
 """The number of a page, from 1."""
 RowId = Annotated[int, Bounds(0, LARGEST)]

@@ -373,6 +373,23 @@ def m023_enclosed(db: Connection) -> None:
     db.execute("CREATE INDEX uploads_parent ON uploads (parent_id) WHERE parent_id <> ''")
 
 
+def m025_corrections(db: Connection) -> None:
+    """Create the table of corrections by hand, and add to pages what was read where corrections changed it.
+
+    A correction stands at a place of its page, in fractions of its width and height, so that it fits the page drawn in
+    another size. `reading` is the text that was read there, and `fits` whether the page has that line now.
+    """
+    db.execute(
+        """CREATE TABLE corrections (
+            doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE, page_no INTEGER NOT NULL,
+            number INTEGER NOT NULL, kind TEXT NOT NULL CHECK (kind IN ('line', 'header')), x REAL NOT NULL,
+            y REAL NOT NULL, w REAL NOT NULL, h REAL NOT NULL, reading TEXT NOT NULL, text TEXT NOT NULL,
+            at_ms INTEGER NOT NULL, fits INTEGER NOT NULL DEFAULT 1,
+            PRIMARY KEY (doc_id, page_no, number)) WITHOUT ROWID"""
+    )
+    db.execute("ALTER TABLE pages ADD COLUMN uncorrected BLOB NOT NULL DEFAULT x''")
+
+
 def m027_mails(db: Connection) -> None:
     """Add to documents who wrote a mail, to whom and when, its ids, and its thread; those that are there have none."""
     for column in ("sender", "recipients", "sent_at", "thread", "message_id", "refers_to", "topic"):
@@ -412,6 +429,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     m021_pages_that_wait,
     m022_series,
     m023_enclosed,
+    m025_corrections,
     m027_mails,
     m028_uploads_that_replace,
 )

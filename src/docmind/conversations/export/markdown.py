@@ -9,7 +9,7 @@ from datetime import datetime
 
 from docmind.conversations.export import content
 from docmind.conversations.export.content import Pages
-from docmind.records.answers import Answer, Source
+from docmind.records.answers import BY_HAND, Answer, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.rich_text import escape, lean, markdown_of, quote_lines, visible
 from docmind.wording import _
@@ -83,6 +83,8 @@ def _sources(sources: Sequence[Source], pages: Pages) -> Iterator[str]:
         yield f"**\\[{source.n}\\]** {escape(source.placed or _(content.NAMELESS))}, page {source.page_no}"
         quote = quote_lines(f"“{source.quote}”")
         yield _lines("\n".join(quote)) if source.quote and source.kind == "quote" else f"*{_(source.how)}*"
+        if source.is_corrected:
+            yield f"*{_(BY_HAND)}*"
         if (pages[source].image is None or source.gone) and (told := content.lost(source)):
             yield f"*{escape(told)}*"
     for page in {page.name: page for page in map(pages.__getitem__, sources) if page.image is not None}.values():

@@ -55,7 +55,7 @@ from docmind.conversations.export.content import (
     opening,
     remarks,
 )
-from docmind.records.answers import Answer, Source
+from docmind.records.answers import BY_HAND, Answer, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.rich_text import Block, Break, Code, Inline, Items, Quote, Rule, Run, SentenceEnd
 from docmind.records.rich_text import Paragraph as Words
@@ -332,6 +332,8 @@ def _source(source: Source, page: CitedPage) -> Iterator[Flowable]:
         else Paragraph(_quote(source.quote), STYLES["quote"])
     )
     parts: list[Flowable] = [head, told]
+    if source.is_corrected and source.quote:
+        parts.append(Paragraph(printed(_(BY_HAND)), STYLES["note"]))
     strip = page.strip(source)
     if strip is not None:
         parts += [_image(strip, 72 / _DPI), Spacer(0, 6)]

@@ -41,6 +41,11 @@ def reader_link(doc_id: str, page_no: int, *, cited: Cited | None = None, quad: 
     return link
 
 
+def xray_link(doc_id: str, page_no: int) -> str:
+    """Return the address that opens what was read on this page; raises as `reader_link`."""
+    return f"#xray={_checked(doc_id)}.{page_no:d}"
+
+
 _OTHERS = 1_000  # added to the numbers of the sources of the answer that does not lead
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.errors import DocMindError, NotFoundError
-from docmind.records.answers import Source
+from docmind.records.answers import BY_HAND, Source
 from docmind.records.documents import readable_name
 from docmind.records.query import Query
 from docmind.records.search import MISSING, Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
@@ -21,7 +21,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, pace
 from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
 from docmind.ui.app.names import called
-from docmind.ui.app.page_links import Cited, reader_link, source_link
+from docmind.ui.app.page_links import Cited, reader_link, source_link, xray_link
 from docmind.ui.app.page_view import page_jpeg, source_jpeg, source_strip
 from docmind.ui.chat.filters import is_newest_first
 from docmind.wording import _, ngettext, number_text
@@ -234,6 +234,9 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
                 st.image(data_url(strip), width="stretch", alt=told, link=link)
         else:
             st.text(flow(f"“{source.quote}”"))
+        read = f":small[[{_('What was read here')}]({xray_link(source.doc_id, source.page_no)})]"
+        by_hand = f":violet-badge[{_(BY_HAND)}] " if source.is_corrected else ""
+        st.markdown(by_hand + read)
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
 

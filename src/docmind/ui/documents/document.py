@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.blocks import losses_text
-from docmind.documents import FIELDS
+from docmind.documents import FIELDS, coverage_text
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo, EnclosedFile
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
-from docmind.ui.app.page_links import reader_link
+from docmind.ui.app.page_links import reader_link, xray_link
 from docmind.ui.documents import embedding, library, versions
 from docmind.wording import _, ngettext, number_text
 
@@ -58,6 +58,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     with rest:
         _draw_enclosed(docmind, info)
         _draw_outline(docmind, info)
+        _draw_coverage(docmind, info)
         _draw_pages(info)
 
 
@@ -257,7 +258,29 @@ def _draw_outline(docmind: DocMind, info: DocumentInfo) -> None:
                     st.markdown(f"[{escape(heading.text, limit=90)} · {heading.page_no}]({link})")
 
 
+def _draw_coverage(docmind: DocMind, info: DocumentInfo) -> None:
+    """Draw the pages to look at: empty, doubtful, corrected by hand; each opens what was read on it."""
+    coverage = errors.attempt(lambda: docmind.documents.coverage(info.doc_id))
+    told = [] if isinstance(coverage, DocMindError) else coverage_text(coverage)
+    if not told:
+        return
+    with (
+        st.expander(_("Pages to look at"), expanded=False, icon=":material/visibility:"),
+        st.container(gap="xsmall", key="coverage", height=_TALLEST if len(told) > _HEADINGS else "content"),
+    ):
+        for page_no, text in told[:_FILES]:
+            st.markdown(f"[{escape(text)}]({xray_link(info.doc_id, page_no)})")
+        if len(told) > _FILES:
+            st.caption(_("{n} more are not shown.").format(n=number_text(len(told) - _FILES)))
+
+
 def _draw_pages(info: DocumentInfo) -> None:
-    words = {"page": _("Page {n}"), "pages": _("Pages"), "unread": _("Not read yet")}
+    words = {
+        "page": _("Page {n}"),
+        "pages": _("Pages"),
+        "unread": _("Not read yet"),
+        "read": _("What was read"),
+        "readOn": _("What was read on page {n}"),
+    }
     data = {"doc_id": info.doc_id, "pages": info.pages, "done": info.pages_done, "words": words}
     browser_part(_FOLDER, "pages", data=data, key=state.PAGES)

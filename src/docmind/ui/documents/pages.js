@@ -22,12 +22,17 @@ export default function ({ parentElement, data: [data] }) {
     image.loading = "lazy";
     image.decoding = "async";
     image.src = `${base}/page/${data.doc_id}/${page}/image?size=thumbnail`;
-    image.addEventListener("error", () => { link.removeAttribute("href"); frame.textContent = data.words.unread; });
+    image.addEventListener("error", () => { link.removeAttribute("href"); link.nextElementSibling?.remove(); frame.textContent = data.words.unread; });
     frame.append(image);
     const label = document.createElement("span");
     label.textContent = String(page);
     link.append(frame, label);
-    item.append(link);
+    const read = document.createElement("a");
+    read.className = "doc-read";
+    read.href = `#xray=${data.doc_id}.${page}`;
+    read.textContent = data.words.read;
+    read.setAttribute("aria-label", data.words.readOn.replace("{n}", String(page)));
+    item.append(link, read);
     list.append(item);
   }
   parentElement.querySelector(".doc-pages")?.remove();

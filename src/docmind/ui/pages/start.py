@@ -11,6 +11,7 @@ from docmind.ui.app import state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.chat import filters
 from docmind.ui.reader.mount import mount_reader
+from docmind.ui.reader.xray import mount_xray
 from docmind.wording import N_, _
 
 # The pages have no icons of their own: the browser would fetch each from a font server to show it on the tab.
@@ -44,6 +45,7 @@ with st.sidebar, st.container(key="pages-of-the-app", gap="xsmall"):
 
 
 mount_reader(_ask)
+mount_xray()
 with st.container(key="steady"):
     view = [page.url_path, *map(st.query_params.get, (state.OPEN_DOCUMENT, state.OPEN_BIN))]
     view.append("".join(st.session_state.get(state.COMPARING, ())))

@@ -44,6 +44,7 @@ _TEXTS = {
     "imageOf": N_("Page {n} of {pages} of {name}"),
     "outlined": N_("{told}, the matching region outlined"),
     "quoted": N_("{told}, highlighted: {quote}"),
+    "xray": N_("What was read here"),
     "heat": N_("Heat map"),
     "allWords": N_("All words"),
     "weaker": N_("weaker"),

@@ -14,7 +14,7 @@ const SHAPES = {
   zoomOut: "M5 12h14", fitWidth: "M3 5v14M21 5v14M6 12h12M9 9l-3 3 3 3M15 9l3 3-3 3",
   fitPage: "M6 3h12v18H6zM12 7v10M9.5 9.5L12 7l2.5 2.5M9.5 14.5L12 17l2.5-2.5", rotate: "M19 12a7 7 0 1 1-2.2-5.1M19 3v5h-5",
   search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21", thumbnails: "M3 5h5v14H3zM10 5h5v14h-5zM17 5h4v14h-4z",
-  more: "M5 12h.01M12 12h.01M19 12h.01", ask: "M4 5h16v11H9l-5 4z", download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14", up: "M5 15l7-7 7 7", down: "M5 9l7 7 7-7",
+  more: "M5 12h.01M12 12h.01M19 12h.01", ask: "M4 5h16v11H9l-5 4z", download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14", xray: "M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M8 9h8M8 12h8M8 15h5", up: "M5 15l7-7 7 7", down: "M5 9l7 7 7-7",
 };
 
 let texts = {}, trigger = () => {}, source = null, reader = null;
@@ -183,6 +183,7 @@ function build() {
   const rotate = button("rotate", texts.rotate, () => { angle = (angle + 90) % 360; place(); toMarks(); });
   const finder = button("search", texts.search, () => openFind(find.hidden));
   const pages = button("thumbnails", texts.thumbnails, () => { strip.hidden = !strip.hidden; drawStrip(); place(); });
+  const read = button("xray", texts.xray, () => dispatchEvent(new CustomEvent("docmind-xray", { detail: { doc: ref.doc, page: ref.page } })));
   const heat = element("button", "", texts.heat);
   heat.type = "button";
   heat.setAttribute("aria-pressed", "false");
@@ -193,8 +194,8 @@ function build() {
   // In a narrow window these are behind a button, with their names: the tool bar stays one row.
   const extras = element("div", "extras"), more = button("more", texts.more, () => showExtras(!extras.classList.contains("open")));
   more.classList.add("more");
-  for (const one of [wide, whole, rotate, pages]) one.append(element("span", "word", one.title));
-  extras.append(wide, whole, rotate, element("span", "gap"), heat, pages);
+  for (const one of [wide, whole, rotate, read, pages]) one.append(element("span", "word", one.title));
+  extras.append(wide, whole, rotate, element("span", "gap"), heat, read, pages);
   extras.addEventListener("click", () => showExtras(false));
   bar.append(previous, number, of, next, element("span", "gap"), smaller, percent, larger, extras, finder, more);
 
@@ -395,7 +396,7 @@ function build() {
   }
 
   function enable(isHere) {
-    for (const one of [ask, save, previous, next, number, smaller, larger, wide, whole, rotate, finder, pages, heat, more]) one.disabled = !isHere;
+    for (const one of [ask, save, previous, next, number, smaller, larger, wide, whole, rotate, finder, read, pages, heat, more]) one.disabled = !isHere;
     if (!isHere) return;
     previous.disabled = facts.page <= 1;
     next.disabled = facts.page >= facts.pages;
@@ -883,6 +884,7 @@ function build() {
     if (!wanted) close();
     else if (pane.hidden || fragmentOf(wanted) !== fragmentOf(ref)) open(wanted, null);
   }
+  addEventListener("docmind-corrected", () => { answers.known.clear(); if (!pane.hidden) show(ref); });
   addEventListener("popstate", follow);
   addEventListener("hashchange", follow);
 

@@ -23,6 +23,7 @@ from docmind.ui.app.format import data_url, language
 from docmind.ui.app.heat import has_heat, strongest
 from docmind.ui.app.page_links import Cited, cited_of, source_at
 from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES, attachment, route
+from docmind.ui.reader.xray import XRAY_ROUTES
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -171,4 +172,5 @@ ROUTES = (
     route("/cited/{cited}", _cited),
     route("/cited/{cited}/image", _cited_image),
     route("/document/{doc_id}/places", _places),
+    *XRAY_ROUTES,
 )
