@@ -20,6 +20,7 @@ from .comparing import compare_documents
 from .edits import Edits
 from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
+from .figures import Figures, figure_words, figures_told
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
 from .page_vectors import PageVectors
@@ -52,6 +53,7 @@ __all__ = [
     "EDITED",
     "FACTS",
     "FIELDS",
+    "Figures",
     "IMAGE_SUFFIX",
     "LEAST_NAME",
     "LONGEST_SEARCH",
@@ -93,6 +95,8 @@ __all__ = [
     "earlier_version",
     "earlier_versions",
     "fitting_tags",
+    "figure_words",
+    "figures_told",
     "found_facts",
     "hand_over",
     "held_documents",

@@ -1,6 +1,6 @@
 """Documents in snapshots: segments with the text of a document, the tables that name them, and bringing them back.
 
-A segment holds the rows of `pages` and `nodes` of a document. What a person sets on it (its name, tags, collections)
+A segment holds the rows of `pages`, `nodes` and `figures` of a document. What a person sets on it (its name, tags, collections)
 is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and no marks: a document in
 the library has them in its own rows, and a document that is brought back after its erasure gets new ones.
 
@@ -27,8 +27,10 @@ from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
 _LENGTH = struct.Struct(">I")
-_HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id"}  # tables of a segment, and the order of their rows
-_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b""}, "nodes": {"context": ""}}
+_HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id", "figures": "page_no, number"}
+"""The tables of a segment, and the order of their rows. Without figures it has no such table, as before there were any."""
+
+_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b""}, "nodes": {"context": ""}, "figures": {}}
 """Columns that tables of a segment got later, with the value of rows that do not use them."""
 
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"
@@ -89,7 +91,7 @@ def held_documents(database: Database) -> tuple[list[HeldDocument], list[dict[st
 
 
 def segment_of(database: Database, doc_id: str) -> tuple[bytes, list[ArtifactRef]]:
-    """Return the segment of a document, the same bytes for the same rows, and the page images that it names.
+    """Return the segment of a document, the same bytes for the same rows, and the images that it names.
 
     Raises `NotFoundError` where there is no such document, `DamagedError`.
     """
@@ -112,8 +114,9 @@ def rows_in(segment: bytes) -> Rows:
         rows: Rows = {}
         for table in _HELD:
             rows[table] = []
-            for values in plain[table]["rows"]:
-                row = dict(zip(plain[table]["columns"], values, strict=True))
+            held = plain[table] if table in plain or table != "figures" else {"columns": [], "rows": []}
+            for values in held["rows"]:
+                row = dict(zip(held["columns"], values, strict=True))
                 for name, value in row.items():
                     if isinstance(value, dict):
                         row[name] = segment[at : at + value["bytes"]]
@@ -149,6 +152,7 @@ def _packed(rows: Rows) -> bytes:
             "rows": [[value(one) for one in row.values()] for row in found],
         }
         for table, found in rows.items()
+        if found or table != "figures"
     }
     text = json.dumps(plain, separators=(",", ":")).encode()
     return b"".join((_LENGTH.pack(len(text)), text, *blobs))
@@ -161,8 +165,9 @@ def _without_later(table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 def _images(rows: Rows) -> list[ArtifactRef]:
-    names = ("image", "thumbnail")
-    return [artifact_of(str(row[name]), str(row[f"{name}_suffix"])) for row in rows["pages"] for name in names]
+    named = [(row, name) for row in rows["pages"] for name in ("image", "thumbnail")]
+    named += [(row, "image") for row in rows["figures"]]
+    return [artifact_of(str(row[name]), str(row[f"{name}_suffix"])) for row, name in named]
 
 
 class Segment(NamedTuple):
@@ -431,10 +436,11 @@ def _files_of(db: Connection, numbers: Iterable[int]) -> list[ArtifactRef]:
 
 
 def _replace(db: Connection, doc_id: str, rows: Rows) -> None:
-    """Replace the pages and nodes of a document; marks and vectors of its page images stay."""
+    """Replace the pages, nodes and figures of a document; marks and vectors of its page images stay."""
     last = max((row["page_no"] for row in rows["pages"]), default=0)
     db.execute("DELETE FROM pages WHERE doc_id = ? AND page_no > ?", (doc_id, last))
-    db.execute("DELETE FROM nodes WHERE doc_id = ?", (doc_id,))
+    for table in ("nodes", "figures"):
+        db.execute(f"DELETE FROM {table} WHERE doc_id = ?", (doc_id,))
     for table in _HELD:
         known = columns_of(db, table)
         for row in rows[table]:

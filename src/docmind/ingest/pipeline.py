@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -55,7 +55,17 @@ from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
-from docmind.records.documents import AddResult, DocumentInfo, Ingestion, Loss, ParsedPage, Upload
+from docmind.records.documents import (
+    AddResult,
+    ArtifactRef,
+    Box,
+    DocumentInfo,
+    Figure,
+    Ingestion,
+    Loss,
+    ParsedPage,
+    Upload,
+)
 from docmind.storage import Connection, Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
@@ -368,12 +378,17 @@ class Ingest:
         from docmind.ingest.llama_nodes import Pipeline
 
         pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
-        nodes, made = pipeline.run(stored)
+        nodes, made = pipeline.run(self._with_figures(stored))
         with self._rows, self._db.transaction():
             self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
             self._nodes.replace(info.doc_id, nodes)
             pipeline.keep(made)
         return majority([page.language for page in stored])
+
+    def _with_figures(self, pages: list[PageRecord]) -> list[PageRecord]:
+        """Return stored pages with their figures, whose words become passages."""
+        known = self._catalog.figures.of_pages((page.doc_id, page.page_no) for page in pages)
+        return [replace(page, figures=known.get((page.doc_id, page.page_no), ())) for page in pages]
 
     def draw_again(self, doc_id: str, page_nos: Collection[int]) -> set[int]:
         """Draw the images of these pages again from the original; texts and words stay as they are.
@@ -513,7 +528,7 @@ class Ingest:
 
         pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
         if stored:
-            nodes, made = pipeline.run(stored)
+            nodes, made = pipeline.run(self._with_figures(stored))
             with self._rows, self._db.transaction():
                 self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
                 self._nodes.replace(info.doc_id, nodes)
@@ -582,13 +597,15 @@ class Ingest:
         return [record.language for record in records]
 
     def _records(self, doc_id: str, pages: list[ParsedPage]) -> tuple[list[PageRecord], list[Sealable]]:
-        """Return the rows of pages, and the images and thumbnails to seal."""
+        """Return the rows of pages, and the images to seal: of the pages, their thumbnails and their figures."""
         files = [
             Sealable(data, ".webp.enc", {"kind": kind, "doc_id": doc_id, "page_no": page.page_no})
             for page in pages
-            for kind, data in (("page", page.image), ("thumbnail", page.thumbnail))
+            for kind, data in (
+                ("page", page.image), ("thumbnail", page.thumbnail), *(("figure", one.image) for one in page.figures),
+            )
             if data
-        ]
+        ]  # fmt: skip
         refs = {id(file.plaintext): self._artifacts.ref_of(file.plaintext, file.suffix) for file in files}
         records = [
             PageRecord(
@@ -600,6 +617,7 @@ class Ingest:
                 thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes
                 marks=page.marks,
                 blocks=page.blocks,
+                figures=_figures(doc_id, page, refs),
             )
             for page in pages
         ]
@@ -668,6 +686,27 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
     )
     versions = (("docmind", __version__), *_versions(reading.engine))
     return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+
+
+def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> tuple[Figure, ...]:
+    """Return the rows of a page's figures; `refs` has their sealed images by the identity of the bytes."""
+    return tuple(
+        Figure(
+            doc_id=doc_id,
+            page_no=page.page_no,
+            number=number,
+            box=Box(*map(float, one.box)),
+            width=one.size[0],
+            height=one.size[1],
+            caption=one.caption,
+            alt=one.text,
+            start=one.start,
+            end=one.end,
+            phash=one.phash,
+            image=refs[id(one.image)],
+        )
+        for number, one in enumerate(page.figures, 1)
+    )
 
 
 @cache

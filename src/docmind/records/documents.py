@@ -339,6 +339,36 @@ class Heading:
     page_no: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A picture, chart or drawing on a page of a document, which is kept beside the page.
+
+    `number` counts those of a page, from 1. `box` is its place on the page image, `width` and `height` are the pixels
+    of the picture itself. `caption` is what stands below or above it, `alt` its alternative text; both may be empty.
+    `text[start:end]` of the page is the caption, or the alternative text where there is no caption; both are 0 where
+    the page has neither. `phash` is a hash of its look, 16 hex digits; pictures that look alike differ in few bits.
+    `image` names the encrypted picture, a WebP.
+    """
+
+    doc_id: str
+    page_no: int
+    number: int
+    box: Box
+    width: int
+    height: int
+    caption: str = ""
+    alt: str = ""
+    start: int = 0
+    end: int = 0
+    phash: str = ""
+    image: ArtifactRef
+
+    @property
+    def label(self) -> str:
+        """What it is called: its caption, else its alternative text, else its place."""
+        return self.caption or self.alt or _("Figure on page {n}").format(n=self.page_no)
+
+
 @dataclass(frozen=True, slots=True)
 class ReadingFacts:
     """How a document was read, and what is not done yet.
