@@ -114,6 +114,25 @@ class PageText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageFigure:
+    """A picture, chart or drawing on a page.
+
+    `box` is x, y, width and height in pixels of the page image, `size` the width and height of the picture itself.
+    `text` is its alternative text, `caption` what the file says below or above it. `text[start:end]` of the page is
+    the caption, or the alternative text where there is no caption; both are 0 where the page has neither. `image` is
+    a WebP that the reading process made, never bytes of the file: at most 1,600 pixels wide and high.
+    """
+
+    box: tuple[int, int, int, int]
+    size: tuple[int, int]
+    text: str = ""
+    caption: str = ""
+    start: int = 0
+    end: int = 0
+    image: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedPage(PageText):
     """One page as a reading process returns it.
 
@@ -131,6 +150,8 @@ class ParsedPage(PageText):
     """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
     blocks: bytes = field(default=b"", repr=False)
     """The packed blocks of `docmind.blocks`; empty where nothing is known of the structure of the text."""
+    figures: tuple[PageFigure, ...] = ()
+    """From top to bottom; at most 64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
