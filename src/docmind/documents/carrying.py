@@ -60,7 +60,7 @@ class CarriedDocument:
         return str(self.rows["documents"][0]["document"])
 
     def artifacts(self) -> list[ArtifactRef]:
-        """Return the sealed files that the rows name: the original, images of pages and figures. Raises `DamagedError`."""
+        """Return the sealed files that the rows name: original, images of pages and figures. Raises `DamagedError`."""
         return [
             artifact_of(str(row[name]), str(row[suffix]))
             for table in ("documents", "pages", "figures")

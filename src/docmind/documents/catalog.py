@@ -506,9 +506,7 @@ class Catalog:
             )
             db.executemany(
                 "UPDATE figures SET image = ?, image_suffix = ? WHERE doc_id = ? AND page_no = ? AND number = ?",
-                [
-                    (one.image.sha256, one.image.suffix, page.doc_id, page.page_no, one.number) for one in page.figures
-                ],
+                [(one.image.sha256, one.image.suffix, page.doc_id, page.page_no, one.number) for one in page.figures],
             )
             for table in ("looks", "page_vectors", "late_pages") if before else ():
                 db.execute(

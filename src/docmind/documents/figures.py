@@ -11,9 +11,7 @@ from docmind.records.documents import Box, Figure
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
-_COLUMNS = (
-    'doc_id, page_no, number, x, y, w, h, width, height, start, "end", caption, alt, phash, image, image_suffix'
-)
+_COLUMNS = 'doc_id, page_no, number, x, y, w, h, width, height, start, "end", caption, alt, phash, image, image_suffix'
 _PHASH = re.compile(r"([0-9a-f]{16})?")
 _LARGEST = 65_535  # pixels of a side
 _LONGEST = 600  # characters of words that stand nowhere on the page
@@ -35,7 +33,10 @@ class Figures:
         return tuple(map(_figure, rows))
 
     def of_pages(self, pages: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Figure, ...]]:
-        """Return the figures of those of these pages, by document id and number, that have any. Raises `DamagedError`."""
+        """Return the figures of these pages, by document id and number; pages without any are left out.
+
+        Raises `DamagedError`.
+        """
         found: dict[tuple[str, int], tuple[Figure, ...]] = {}
         with self._db.reading() as db:
             for page in dict.fromkeys(pages):
@@ -111,4 +112,3 @@ def _figure(row: Row) -> Figure:
         doc_id=doc_id, page_no=page_no, number=number, box=Box(float(x), float(y), float(w), float(h)), width=width,
         height=height, caption=caption, alt=alt, start=start, end=end, phash=phash, image=artifact_of(image, suffix),
     )  # fmt: skip
-

@@ -1,8 +1,8 @@
 """Documents in snapshots: segments with the text of a document, the tables that name them, and bringing them back.
 
-A segment holds the rows of `pages`, `nodes` and `figures` of a document. What a person sets on it (its name, tags, collections)
-is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and no marks: a document in
-the library has them in its own rows, and a document that is brought back after its erasure gets new ones.
+A segment holds the rows of `pages`, `nodes` and `figures` of a document. What a person sets on it (its name, tags,
+collections) is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and no marks: a
+document in the library has them in its own rows, and a document that is brought back after its erasure gets new ones.
 
     segment = u32 length ‖ JSON ‖ bytes of the values that are no JSON, in their order; {"bytes": n} stands for each
 """
@@ -28,7 +28,7 @@ from docmind.wording import _
 
 _LENGTH = struct.Struct(">I")
 _HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id", "figures": "page_no, number"}
-"""The tables of a segment, and the order of their rows. Without figures it has no such table, as before there were any."""
+"""The tables of a segment, and the order of their rows. A segment without figures has no table of them."""
 
 _LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b""}, "nodes": {"context": ""}, "figures": {}}
 """Columns that tables of a segment got later, with the value of rows that do not use them."""

@@ -46,10 +46,10 @@ class WindowParser(NodeParser):
 
     Each document handed in is one page, as `FileReader` yields them, and no window crosses it. Metadata that it reads,
     each optional: `doc_id`, `document` or `file_name`, `title`, `kind`, `page_no`, `language`, `blocks`, the packed
-    structure of the page in hex, by which tables and code become nodes of their own, and `figures`, the start and end of
-    the words of each on the page, and its words that stand nowhere on it. A node has the verbatim
-    text of its window, its span in the page, and an id that depends on both alone, so `id_func` is not used. Its
-    content for embedding begins with `label`, the document's name in at most 32 word pieces.
+    structure of the page in hex, by which tables and code become nodes of their own, and `figures`, start and end of
+    the words of each on the page, and its words that stand nowhere on it. A node has the verbatim text of its window,
+    its span in the page, and an id that depends on both alone, so `id_func` is not used. Its content for embedding
+    begins with `label`, the document's name in at most 32 word pieces.
     """
 
     embedder: Any = Field(exclude=True)

@@ -10,10 +10,15 @@ out  {kind, facts, pages, told}, then {page_no, ..., losses, figures} + text, wo
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
+import numpy as np
+from PIL import Image
+
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
+from docmind.picture_marks import look_hash
 from docmind.reading import file_type
 from docmind.reading.formats import READER_MODULES, Enclosing, Opened, Rules, reader
 
@@ -124,13 +129,19 @@ def _send(outgoing: BinaryIO, page: ParsedPage, losses: list[list[Any]]) -> None
         "needs_ocr": page.needs_ocr,
         "is_layer_suspect": page.is_layer_suspect,
         "figures": [
-            [each.box, each.size, each.text, each.caption, each.start, each.end, len(each.image)]
+            [each.box, each.size, each.text, each.caption, each.start, each.end, _look(each.image), len(each.image)]
             for each in page.figures
         ],
     }
     text = page.text.encode("utf-8", "replace")
     images = b"".join([each.image for each in page.figures])
     write_frame(outgoing, head, [text, page.words, page.image, page.thumbnail, page.marks, page.blocks, images])
+
+
+def _look(image: bytes) -> str:
+    """Return the hash of how a figure looks, of the WebP that this process made."""
+    with Image.open(io.BytesIO(image), formats=["WEBP"]) as picture:
+        return look_hash(np.asarray(picture.convert("L")))
 
 
 def _too_much_memory(name: str) -> TooLargeError:

@@ -40,7 +40,7 @@ from docmind.rich_text import one_line
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 from docmind.wording import _, number_text
 
-_KIND = re.compile("[a-z]{1,8}")
+_KIND, _PHASH = re.compile("[a-z]{1,8}"), re.compile("[0-9a-f]{16}")
 _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _LONGEST_SENTENCE = 500
 _LONGEST_NAME = 400  # characters of the name of a file inside another, with its folders
@@ -93,7 +93,7 @@ def figures_of(rows: list[Any], images: bytes, page: Sequence[int], length: int)
         raise ValueError("more figures than a page can have")
     found: list[PageFigure] = []
     at = 0
-    for box, size, text, caption, start, end, bytes_each in rows:
+    for box, size, text, caption, start, end, phash, bytes_each in rows:
         image = images[at : at + bytes_each]
         at += len(image)
         x, y, width, height = box
@@ -101,14 +101,14 @@ def figures_of(rows: list[Any], images: bytes, page: Sequence[int], length: int)
         is_placed = is_placed and x + width <= page[0] and y + height <= page[1]
         is_sized = len(size) == 2 and all(_is_count(side) for side in size)
         is_said = isinstance(text, str) and isinstance(caption, str) and 0 <= start <= end <= length
-        is_shown = len(image) == bytes_each <= LARGEST and is_webp(image)
+        is_shown = len(image) == bytes_each <= LARGEST and is_webp(image) and _PHASH.fullmatch(phash) is not None
         if not (is_placed and is_sized and is_said and is_shown):
             raise ValueError("not a figure of this page")
         told = one_line(text)[:LONGEST_SAID], one_line(caption)[:LONGEST_SAID]
         found.append(
             PageFigure(
                 box=(x, y, width, height), size=(size[0], size[1]), text=told[0], caption=told[1], start=start, end=end,
-                image=image,
+                image=image, phash=phash,
             )
         )  # fmt: skip
     return tuple(found)

@@ -120,7 +120,8 @@ class PageFigure:
     `box` is x, y, width and height in pixels of the page image, `size` the width and height of the picture itself.
     `text` is its alternative text, `caption` what the file says below or above it. `text[start:end]` of the page is
     the caption, or the alternative text where there is no caption; both are 0 where the page has neither. `image` is
-    a WebP that the reading process made, never bytes of the file: at most 1,600 pixels wide and high.
+    a WebP that the reading process made, never bytes of the file: at most 1,600 pixels wide and high. `phash` is that
+    of `Figure`, empty until the reading process sends it.
     """
 
     box: tuple[int, int, int, int]
@@ -130,6 +131,7 @@ class PageFigure:
     start: int = 0
     end: int = 0
     image: bytes = field(default=b"", repr=False)
+    phash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

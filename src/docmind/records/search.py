@@ -235,8 +235,8 @@ class Hit(PageHit):
     where the file says them; in source code the last ones are what it defines. `context` is the caption and the names
     of the columns of a table that the passage is a part of, where they stand elsewhere, and of code what it stands in.
     `figure` is the number of the figure on its page that the passage tells of, 0 for none; its box is the first of
-    `boxes`, and its words the others. `ocr_confidence`, 0..1, is that of the passage's least certain line, None without OCR. `rerank_score` is the
-    cross-encoder's, None where none has read the page.
+    `boxes`, and its words the others. `ocr_confidence`, 0..1, is that of the passage's least certain line, None without
+    OCR. `rerank_score` is the cross-encoder's, None where none has read the page.
     """
 
     modality: Modality = PAGE_IMAGE

@@ -8,51 +8,41 @@ does, or where a figure was asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from docmind.documents import NodeRecord
-from docmind.records.documents import Modality
-from docmind.records.search import Filters
+from docmind.records.documents import Box, Figure, Modality
+from docmind.records.search import Filters, Quad
 
 FIGURE: Modality = "image_caption"
+_WITHIN = 0.8  # of the area of an outline that lies within a figure
 AS_GOOD = 0.98
 """What a figure's passage must reach of the score of its page's best passage to be shown in its place."""
 
-_NOUNS: Mapping[str, str] = {
-    "en": r"figures?|fig\.|diagrams?|charts?|graphs?|plots?|drawings?|illustrations?|pictures?|photos?|photographs?"
-    r"|images?|schematics?|screenshots?|sketch(?:es)?",
-    "pt": r"figuras?|fig\.|diagramas?|gr[áa]ficos?|imagem|imagens|fotos?|fotografias?|desenhos?|ilustra[çc](?:[ãa]o|[õo]es)"
-    r"|esquemas?",
-    "es": r"figuras?|fig\.|diagramas?|gr[áa]fic[oa]s?|im[áa]gen(?:es)?|fotos?|fotograf[íi]as?|dibujos?|ilustraci(?:[óo]n|ones)"
-    r"|esquemas?",
-    "de": r"abbildung(?:en)?|abb\.|bild(?:er)?|diagramme?|grafik(?:en)?|zeichnung(?:en)?|fotos?|skizzen?|schaubild(?:er)?"
-    r"|schema(?:ta)?",
-    "fr": r"figures?|fig\.|diagrammes?|graphiques?|images?|photos?|dessins?|illustrations?|sch[ée]mas?",
-}
-_ASKED: Mapping[str, str] = {
-    "en": r"which|what|where\s+is(?:\s+the)?|show(?:\s+me)?(?:\s+the|\s+an?|\s+all)?|find(?:\s+the|\s+an?)?"
-    r"|open(?:\s+the)?|see(?:\s+the|\s+an?)?",
-    "pt": r"qual(?:\s+[ée])?(?:\s+a|\s+o)?|que|em\s+que|onde\s+est[áa](?:\s+a|\s+o)?|mostr[ae](?:-me)?(?:\s+a|\s+o|\s+as|\s+os|\s+uma?)?"
-    r"|abr[ae](?:\s+a|\s+o)?|encontr[ae](?:\s+a|\s+o)?",
-    "es": r"qu[ée]|cu[áa]l(?:\s+es)?(?:\s+la|\s+el)?|d[óo]nde\s+est[áa](?:\s+la|\s+el)?|mu[ée]stra(?:me)?(?:\s+la|\s+el|\s+las|\s+los|\s+una?)?"
-    r"|ense[ñn]a(?:me)?(?:\s+la|\s+el)?|abre(?:\s+la|\s+el)?|busca(?:\s+la|\s+el)?",
-    "de": r"welche[rs]?|wo\s+ist(?:\s+die|\s+das)?|zeige?n?(?:\s+(?:mir|sie\s+mir))?(?:\s+die|\s+das|\s+eine?)?"
-    r"|finde(?:\s+die|\s+das)?|öffne(?:\s+die|\s+das)?|auf\s+welche[rm]",
-    "fr": r"quelle?s?(?:\s+est)?(?:\s+la|\s+le|\s+l['’])?|o[ùu]\s+est(?:\s+la|\s+le)?|montre[zs]?(?:-moi)?(?:\s+la|\s+le|\s+les|\s+une?)?"
-    r"|ouvre[zs]?(?:\s+la|\s+le)?|trouve[zs]?(?:\s+la|\s+le)?",
-}
+_NOUNS = (
+    r"figures?|fig\.|diagrams?|charts?|graphs?|plots?|drawings?|illustrations?|pictures?|photos?|photographs?|images?"
+    r"|schematics?|screenshots?|sketch(?:es)?"  # English
+    r"|figuras?|diagramas?|gr[áa]fic[oa]s?|imagem|imagens|fotos?|fotografias?|desenhos?|ilustra[çc](?:[ãa]o|[õo]es)"
+    r"|esquemas?"  # Portuguese
+    r"|im[áa]gen(?:es)?|fotograf[íi]as?|dibujos?|ilustraci(?:[óo]n|ones)"  # Spanish
+    r"|abbildung(?:en)?|abb\.|bild(?:er)?|diagramme?|grafik(?:en)?|zeichnung(?:en)?|skizzen?|schaubild(?:er)?"
+    r"|schema(?:ta)?"  # German
+    r"|diagrammes?|graphiques?|dessins?|sch[ée]mas?"  # French
+)
+_WHICH = (
+    r"which|what(?:\s+do(?:es)?)?|qual|quais|que|qu[ée]|cu[áa]l(?:es)?|welche[rsmn]?|was\s+zeigt|quel(?:le)?s?"
+    r"|que\s+montre"
+)
+_SHOW = (
+    r"show|find|open|display|where\s+is|mostr[ae]|encontr[ae]|abr[ae]|onde\s+est[áa]|mu[ée]stra(?:me)?|ense[ñn]a(?:me)?"
+    r"|abre|busca|d[óo]nde\s+est[áa]|zeige?n?|finde|öffne|wo\s+ist|montre[zs]?|ouvre[zs]?|trouve[zs]?|o[ùu]\s+est"
+)
+_OF = r"of|about|showing|that|with|de|do|da|sobre|que|con|com|von|zu|über|der|des|du|qui|avec"
 _NUMBERED = r"\b(?:figures?|figuras?|fig\.|abbildung|abb\.)\s*\d"
+_WORD = r"[\s'’-]+\w+"
 _QUESTION = re.compile(
-    "|".join(
-        [
-            *(rf"(?:^|[\s¿,])(?:{_ASKED[code]})\s+(?:\w+\s+)?(?:{nouns})(?!\w)" for code, nouns in _NOUNS.items()),
-            *(
-                rf"^(?:{nouns})\s+(?:of|about|showing|that|with|on|de|do|da|sobre|que|con|com|von|zu|über|der|des|du|qui|avec)\b"
-                for nouns in _NOUNS.values()
-            ),
-            _NUMBERED,
-        ]
-    ),
+    rf"\b(?:{_WHICH})(?:{_WORD})?[\s'’]+(?:{_NOUNS})(?!\w)|\b(?:{_SHOW})(?:{_WORD}){{0,3}}?[\s'’]+(?:{_NOUNS})(?!\w)"
+    rf"|^(?:{_NOUNS})\s+(?:{_OF})\b|{_NUMBERED}",
     re.IGNORECASE,
 )
 
@@ -80,3 +70,19 @@ def repeating(nodes: Sequence[NodeRecord]) -> set[str]:
             for one in nodes
         )
     }
+
+
+def figure_around(quad: Quad, figures: Sequence[Figure]) -> Figure | None:
+    """Return the smallest figure that holds nearly all of an outline on its page; None where none does."""
+    place = Box.around([Box(x, y, 0.0, 0.0) for x, y in quad])
+    if place is None or place.w <= 0 or place.h <= 0:
+        return None
+    around = [one for one in figures if _shared(place, one.box) >= _WITHIN * place.w * place.h]
+    return min(around, key=lambda one: one.box.w * one.box.h, default=None)
+
+
+def _shared(one: Box, other: Box) -> float:
+    """Return the area that two rectangles share, in pixels."""
+    wide = min(one.x + one.w, other.x + other.w) - max(one.x, other.x)
+    tall = min(one.y + one.h, other.y + other.h) - max(one.y, other.y)
+    return max(0.0, wide) * max(0.0, tall)

@@ -177,9 +177,7 @@ class TextSearch:
             ranks["rerank"] = _ranks("rerank", sorted(likeness.items(), key=lambda item: -item[1]))
         timings["rerank"] = ms_since(at)
         nearest_cosine = dense[0].score if dense else None
-        return _Found(
-            pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks, filters.modalities, wanted
-        )
+        return _Found(pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks, filters.modalities, wanted)
 
     def _ranking_pages(self, dense: list[Scored]) -> list[Scored]:
         """Return the dense list without figures that only repeat words of their page, as long as it would be then."""
