@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from docmind.errors import NotFoundError
 from docmind.records.answers import Answer, Source
+from docmind.records.documents import Figure
 from docmind.records.search import Quad
 from docmind.wording import _
 
@@ -39,6 +40,13 @@ def reader_link(doc_id: str, page_no: int, *, cited: Cited | None = None, quad: 
     if quad and all(math.isfinite(value) for corner in quad for value in corner):
         link += f"&quad={page_no:d}." + ".".join(f"{round(value)}" for corner in quad for value in corner)
     return link
+
+
+def figure_link(figure: Figure, cited: Cited | None = None) -> str:
+    """Return the address that opens the page of a figure, which is outlined there."""
+    x, y, w, h = figure.box
+    quad = ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
+    return reader_link(figure.doc_id, figure.page_no, cited=cited, quad=quad)
 
 
 _OTHERS = 1_000  # added to the numbers of the sources of the answer that does not lead
