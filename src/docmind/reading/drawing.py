@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 
 from docmind.config import ReadingSettings
 from docmind.errors import DamagedError, ReadingError, WorkerFailedError
@@ -21,6 +22,9 @@ _ENTRY = "docmind.reading.draw_process:serve"
 _IDLE_S = 120.0
 _KEPT = 16  # pictures, about 50 KB each
 
+Figures = Callable[[], Sequence[bytes]]
+"""Returns the pictures of the figures of a page, in any order."""
+
 
 class PagePictures:
     """The pictures of pages by their artifacts. Thread-safe."""
@@ -32,8 +36,10 @@ class PagePictures:
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()  # picture and thumbnail by the sheet's id
 
-    def get(self, ref: ArtifactRef, *, thumbnail: bool = False) -> bytes:
+    def get(self, ref: ArtifactRef, *, thumbnail: bool = False, figures: Figures = tuple) -> bytes:
         """Return the picture of a page as WebP; of one that is drawn from its sheet also the thumbnail.
+
+        `figures` returns the pictures that stand on the page, and is called where its sheet is drawn.
 
         Raises `NotFoundError`, `VaultError`; `DamagedError` where the sheet cannot be drawn.
         """
@@ -45,7 +51,7 @@ class PagePictures:
             if made is not None:
                 self._kept[ref.sha256] = made
         if made is None:
-            made = self._draw(data)
+            made = self._draw(data, figures())
             with self._lock:
                 self._kept[ref.sha256] = made
                 while len(self._kept) > _KEPT:
@@ -62,9 +68,12 @@ class PagePictures:
         self._client.end()
         self.drop()
 
-    def _draw(self, sheet: bytes) -> tuple[bytes, bytes]:
+    def _draw(self, sheet: bytes, images: Sequence[bytes]) -> tuple[bytes, bytes]:
+        header = {**self._header, "images": [len(image) for image in images]}
         try:
-            answer, blobs = self._client.call(self._header, [sheet], timeout_s=self._timeout_s, is_repeatable=True)
+            answer, blobs = self._client.call(
+                header, [sheet, b"".join(images)], timeout_s=self._timeout_s, is_repeatable=True
+            )
             if "error" in answer:
                 raise error_named(answer, ReadingError)
             image, thumbnail = blobs

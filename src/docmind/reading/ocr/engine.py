@@ -243,7 +243,10 @@ class OcrPass:
         if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
         text = with_ordinals(seen.text, language_of(seen.text))
-        read = replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"")
+        figures = tuple(replace(figure, start=0, end=0) for figure in page.figures)  # spans of the text of before
+        read = replace(
+            page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"", figures=figures
+        )
         return _with_comments(read, page) if page.blocks else read
 
 
