@@ -20,7 +20,7 @@ from .comparing import compare_documents
 from .edits import Edits
 from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
-from .figures import Figures, figure_words, figures_told
+from .figures import Figures, figure_quoted, figure_words, figures_told
 from .language import language_of, majority, with_ordinals
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
 from .page_vectors import PageVectors
@@ -94,6 +94,7 @@ __all__ = [
     "doc_id_of",
     "earlier_version",
     "earlier_versions",
+    "figure_quoted",
     "figure_words",
     "figures_told",
     "fitting_tags",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from docmind.documents.stored import artifact_of
+from docmind.documents.stored import artifact_of, readable_artifacts
 from docmind.errors import NotFoundError
-from docmind.records.documents import Box, Figure
+from docmind.records.documents import ArtifactRef, Box, Figure
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
@@ -44,6 +44,16 @@ class Figures:
                 if rows := db.execute(sql, page).fetchall():
                     found[page] = tuple(map(_figure, rows))
         return found
+
+    def on_image(self, image: str) -> list[ArtifactRef]:
+        """Return the images of the figures on the pages that show this page image."""
+        return readable_artifacts(
+            self._db.all(
+                "SELECT f.image, f.image_suffix FROM pages p JOIN figures f ON f.doc_id = p.doc_id"
+                " AND f.page_no = p.page_no WHERE p.image = ?",
+                (image,),
+            )
+        )
 
     def one(self, doc_id: str, page_no: int, number: int) -> Figure:
         """Return one figure. Raises `NotFoundError`, `DamagedError`."""
@@ -100,6 +110,16 @@ def figures_told(figures: Iterable[Figure], start: int, end: int, context: str) 
     if start < end:
         return [one for one in figures if one.start <= start and end <= one.end]
     return [one for one in figures if one.start == one.end and figure_words(one, "") == context]
+
+
+def figure_quoted(figures: Iterable[Figure], quote: str) -> Figure | None:
+    """Return the figure of a page whose caption or alternative text a quote is, or has a part of; None without one."""
+    said = _plain(quote)
+    for figure in figures:
+        words = [_plain(one) for one in (figure.caption, figure.alt) if one]
+        if any(said and (said in one or one in said) for one in words):
+            return figure
+    return None
 
 
 def _plain(text: str) -> str:

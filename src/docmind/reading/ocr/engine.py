@@ -243,8 +243,16 @@ class OcrPass:
         if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
         text = with_ordinals(seen.text, language_of(seen.text))
-        read = replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"")
-        read = replace(read, figures=tuple(_found_again(one, text) for one in page.figures))
+        figures = tuple(_found_again(figure, text) for figure in page.figures)
+        read = replace(
+            page,
+            text=text,
+            words=seen.words,
+            text_source="ocr",
+            confidence=seen.confidence,
+            blocks=b"",
+            figures=figures,
+        )
         return _with_comments(read, page) if page.blocks else read
 
 

@@ -273,7 +273,9 @@ def _draw_figures(docmind: DocMind, info: DocumentInfo) -> None:
             [one.page_no, one.number, one_line(one.caption or one.alt)[:_LONGEST], figure_link(one)] for one in figures
         ]
         words = {"page": _("Page {n}"), "figures": _("Figures"), "lost": _("Not readable")}
-        browser_part(_FOLDER, "figures", data={"doc_id": info.doc_id, "figures": shown, "words": words}, key=state.FIGURES)
+        browser_part(
+            _FOLDER, "figures", data={"doc_id": info.doc_id, "figures": shown, "words": words}, key=state.FIGURES
+        )
 
 
 def _draw_pages(info: DocumentInfo) -> None:
