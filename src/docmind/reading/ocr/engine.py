@@ -245,8 +245,9 @@ class OcrPass:
         text = with_ordinals(seen.text, language_of(seen.text))
         figures = tuple(replace(figure, start=0, end=0) for figure in page.figures)  # spans of the text of before
         read = replace(
-            page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"", figures=figures
-        )
+            page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"",
+            figures=figures,
+        )  # fmt: skip
         return _with_comments(read, page) if page.blocks else read
 
 
