@@ -245,14 +245,9 @@ class OcrPass:
         text = with_ordinals(seen.text, language_of(seen.text))
         figures = tuple(_found_again(figure, text) for figure in page.figures)
         read = replace(
-            page,
-            text=text,
-            words=seen.words,
-            text_source="ocr",
-            confidence=seen.confidence,
-            blocks=b"",
+            page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"",
             figures=figures,
-        )
+        )  # fmt: skip
         return _with_comments(read, page) if page.blocks else read
 
 
