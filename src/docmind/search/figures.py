@@ -37,7 +37,10 @@ _SHOW = (
     r"show|find|open|display|where\s+is|mostr[ae]|encontr[ae]|abr[ae]|onde\s+est[áa]|mu[ée]stra(?:me)?|ense[ñn]a(?:me)?"
     r"|abre|busca|d[óo]nde\s+est[áa]|zeige?n?|finde|öffne|wo\s+ist|montre[zs]?|ouvre[zs]?|trouve[zs]?|o[ùu]\s+est"
 )
-_OF = r"of|about|that|with|for|comparing|showing|illustrating|explaining|depicting|de|do|da|sobre|que|con|com|von|zu|über|der|des|du|qui|avec"
+_OF = (
+    r"of|about|that|with|for|comparing|showing|illustrating|explaining|depicting|de|do|da|sobre|que|con|com|von|zu|über"
+    r"|der|des|du|qui|avec"
+)
 _NUMBERED = r"\b(?:figures?|figuras?|fig\.|abbildung|abb\.)\s*\d"
 _WORD = r"[\s'’-]+\w+"
 _QUESTION = re.compile(
