@@ -22,7 +22,7 @@ from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMisma
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
 from docmind.records.comparison import Comparison
-from docmind.records.documents import Collection, DocumentInfo, EnclosedFile, Heading, PageView, ReadingFacts
+from docmind.records.documents import Collection, DocumentInfo, EnclosedFile, Figure, Heading, PageView, ReadingFacts
 from docmind.records.reader import Coverage, PageLines
 from docmind.records.values import Line, check
 from docmind.rich_text import file_name
@@ -126,6 +126,21 @@ class Library:
         """Return the page as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
         page = self._catalog.page(doc_id, page_no)
         return self._pictures.get(page.thumbnail if thumbnail else page.image, thumbnail=thumbnail)
+
+    def figures(self, doc_id: str) -> tuple[Figure, ...]:
+        """Return the figures of a document in the order of its pages. Raises `NotFoundError`, `DamagedError`."""
+        self._catalog.readable(doc_id)
+        return self._catalog.figures.of(doc_id)
+
+    def page_figures(self, doc_id: str, page_no: int) -> tuple[Figure, ...]:
+        """Return the figures of a page. Raises `NotFoundError`, `DamagedError`."""
+        self._catalog.readable(doc_id)
+        return self._catalog.figures.of_pages([(doc_id, page_no)]).get((doc_id, page_no), ())
+
+    def figure_image(self, doc_id: str, page_no: int, number: int) -> bytes:
+        """Return a figure as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
+        self._catalog.readable(doc_id)
+        return self._artifacts.get(self._catalog.figures.one(doc_id, page_no, number).image)
 
     def state(self) -> int:
         """Return a number that is another one after any change of the vault."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -60,7 +60,18 @@ from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail
-from docmind.records.documents import AddResult, DocumentInfo, Enclosed, Ingestion, Loss, ParsedPage, Upload
+from docmind.records.documents import (
+    AddResult,
+    ArtifactRef,
+    Box,
+    DocumentInfo,
+    Enclosed,
+    Figure,
+    Ingestion,
+    Loss,
+    ParsedPage,
+    Upload,
+)
 from docmind.storage import Connection, Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
@@ -378,7 +389,7 @@ class Ingest:
         from docmind.ingest.llama_nodes import Pipeline
 
         pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
-        nodes, made = pipeline.run(stored)
+        nodes, made = pipeline.run(self._with_figures(stored))
         with self._rows, self._db.transaction():
             self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
             self._nodes.replace(info.doc_id, nodes)
@@ -402,7 +413,7 @@ class Ingest:
                 hint=_("Correct it once all its pages are read."),
             )
         with self._alone(Step(), [doc_id]):
-            page = self._catalog.page(doc_id, page_no)
+            (page,) = self._with_figures([self._catalog.page(doc_id, page_no)])
             page, corrections = corrected(
                 page, edited_corrections(page, self._corrections.of_page(doc_id, page_no), edit)
             )
@@ -417,6 +428,11 @@ class Ingest:
             self._catalog.finish_document(doc_id, language=info.language)
         self._db.settle()
         self._index.started().mirror.put(doc_id)
+
+    def _with_figures(self, pages: list[PageRecord]) -> list[PageRecord]:
+        """Return stored pages with their figures, whose words become passages."""
+        known = self._catalog.figures.of_pages((page.doc_id, page.page_no) for page in pages)
+        return [replace(page, figures=known.get((page.doc_id, page.page_no), ())) for page in pages]
 
     def draw_again(self, doc_id: str, page_nos: Collection[int]) -> set[int]:
         """Draw the images of these pages again from the original; texts and words stay as they are.
@@ -556,7 +572,7 @@ class Ingest:
 
         pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
         if stored:
-            nodes, made = pipeline.run(stored)
+            nodes, made = pipeline.run(self._with_figures(stored))
             with self._rows, self._db.transaction():
                 self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
                 self._nodes.replace(info.doc_id, nodes)
@@ -631,13 +647,15 @@ class Ingest:
         return [record.language for record in records]
 
     def _records(self, doc_id: str, pages: list[ParsedPage]) -> tuple[list[PageRecord], list[Sealable]]:
-        """Return the rows of pages, and the images and thumbnails to seal."""
+        """Return the rows of pages, and the images to seal: of the pages, their thumbnails and their figures."""
         files = [
             Sealable(data, ".webp.enc", {"kind": kind, "doc_id": doc_id, "page_no": page.page_no})
             for page in pages
-            for kind, data in (("page", page.image), ("thumbnail", page.thumbnail))
+            for kind, data in (
+                ("page", page.image), ("thumbnail", page.thumbnail), *(("figure", one.image) for one in page.figures),
+            )
             if data
-        ]
+        ]  # fmt: skip
         refs = {id(file.plaintext): self._artifacts.ref_of(file.plaintext, file.suffix) for file in files}
         records = [
             PageRecord(
@@ -649,6 +667,7 @@ class Ingest:
                 thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes
                 marks=page.marks,
                 blocks=page.blocks,
+                figures=_figures(doc_id, page, refs),
             )
             for page in pages
         ]
@@ -717,6 +736,27 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
     )
     versions = (("docmind", __version__), *_versions(reading.engine))
     return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+
+
+def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> tuple[Figure, ...]:
+    """Return the rows of a page's figures; `refs` has their sealed images by the identity of the bytes."""
+    return tuple(
+        Figure(
+            doc_id=doc_id,
+            page_no=page.page_no,
+            number=number,
+            box=Box(*map(float, one.box)),
+            width=one.size[0],
+            height=one.size[1],
+            caption=one.caption,
+            alt=one.text,
+            start=one.start,
+            end=one.end,
+            phash=one.phash,
+            image=refs[id(one.image)],
+        )
+        for number, one in enumerate(page.figures, 1)
+    )
 
 
 @cache

@@ -122,6 +122,27 @@ class PageText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageFigure:
+    """A picture, chart or drawing on a page.
+
+    `box` is x, y, width and height in pixels of the page image, `size` the width and height of the picture itself.
+    `text` is its alternative text, `caption` what the file says below or above it. `text[start:end]` of the page is
+    the caption, or the alternative text where there is no caption; both are 0 where the page has neither. `image` is
+    a WebP that the reading process made, never bytes of the file: at most 1,600 pixels wide and high. `phash` is that
+    of `Figure`, empty until the reading process sends it.
+    """
+
+    box: tuple[int, int, int, int]
+    size: tuple[int, int]
+    text: str = ""
+    caption: str = ""
+    start: int = 0
+    end: int = 0
+    image: bytes = field(default=b"", repr=False)
+    phash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedPage(PageText):
     """One page as a reading process returns it.
 
@@ -139,6 +160,8 @@ class ParsedPage(PageText):
     """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
     blocks: bytes = field(default=b"", repr=False)
     """The packed blocks of `docmind.blocks`; empty where nothing is known of the structure of the text."""
+    figures: tuple[PageFigure, ...] = ()
+    """From top to bottom; at most 64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,6 +414,36 @@ class Heading:
     level: int
     text: str
     page_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A picture, chart or drawing on a page of a document, which is kept beside the page.
+
+    `number` counts those of a page, from 1. `box` is its place on the page image, `width` and `height` are the pixels
+    of the picture itself. `caption` is what stands below or above it, `alt` its alternative text; both may be empty.
+    `text[start:end]` of the page is the caption, or the alternative text where there is no caption; both are 0 where
+    the page has neither. `phash` is a hash of its look, 16 hex digits; pictures that look alike differ in few bits.
+    `image` names the encrypted picture, a WebP.
+    """
+
+    doc_id: str
+    page_no: int
+    number: int
+    box: Box
+    width: int
+    height: int
+    caption: str = ""
+    alt: str = ""
+    start: int = 0
+    end: int = 0
+    phash: str = ""
+    image: ArtifactRef
+
+    @property
+    def label(self) -> str:
+        """What it is called: its caption, else its alternative text, else its place."""
+        return self.caption or self.alt or _("Figure on page {n}").format(n=self.page_no)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from docmind.config import ReadingSettings
 from docmind.documents import Words, language_of, with_ordinals
 from docmind.errors import DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
 from docmind.reading.ocr.doubt import AGREEING, Probe, Strip, agreement, is_better, probe_of
-from docmind.records.documents import Capability, ParsedPage
+from docmind.records.documents import Capability, PageFigure, ParsedPage
 from docmind.records.search import Quad
 from docmind.runtime import Client, Limits
 from docmind.wording import _, ngettext
@@ -243,8 +243,19 @@ class OcrPass:
         if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
         text = with_ordinals(seen.text, language_of(seen.text))
-        read = replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"")
+        figures = tuple(_found_again(figure, text) for figure in page.figures)
+        read = replace(
+            page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"",
+            figures=figures,
+        )  # fmt: skip
         return _with_comments(read, page) if page.blocks else read
+
+
+def _found_again(figure: PageFigure, text: str) -> PageFigure:
+    """Return a figure with the place of its words in the text that OCR read; with none where they are not there."""
+    said = figure.caption or figure.text
+    start = max(0, text.find(said)) if said else 0
+    return replace(figure, start=start, end=start + len(said) if said and text.startswith(said, start) else start)
 
 
 def _with_comments(read: ParsedPage, page: ParsedPage) -> ParsedPage:

@@ -16,7 +16,7 @@ from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
-from docmind.ui.app.page_links import reader_link, xray_link
+from docmind.ui.app.page_links import figure_link, reader_link, xray_link
 from docmind.ui.documents import embedding, library, versions
 from docmind.wording import _, ngettext, number_text
 
@@ -28,6 +28,7 @@ _TROUBLE = "document"
 _CHAT = "chat.py"
 _HEADINGS, _TALLEST = 12, 360  # headings, or files inside, shown unfolded; pixels of a longer list
 _FILES = 200  # files inside that are listed
+_FIGURES, _LONGEST = 8, 300  # figures shown unfolded; characters of a caption
 
 
 def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], None]) -> None:
@@ -58,6 +59,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     with rest:
         _draw_enclosed(docmind, info)
         _draw_outline(docmind, info)
+        _draw_figures(docmind, info)
         _draw_coverage(docmind, info)
         _draw_pages(info)
 
@@ -272,6 +274,25 @@ def _draw_coverage(docmind: DocMind, info: DocumentInfo) -> None:
             st.markdown(f"[{escape(text)}]({xray_link(info.doc_id, page_no)})")
         if len(told) > _FILES:
             st.caption(_("{n} more are not shown.").format(n=number_text(len(told) - _FILES)))
+
+
+def _draw_figures(docmind: DocMind, info: DocumentInfo) -> None:
+    """Draw the figures of a document, each with its caption; nothing where it has none."""
+    figures = errors.attempt(lambda: docmind.documents.figures(info.doc_id))
+    if isinstance(figures, DocMindError) or not figures:
+        return
+    told, is_many = ngettext("{n} figure", "{n} figures", len(figures)), len(figures) > _FIGURES
+    with (
+        st.expander(count(told, len(figures)), expanded=not is_many, icon=":material/imagesmode:"),
+        st.container(key="figures", height=_TALLEST if is_many else "content"),
+    ):
+        shown = [
+            [one.page_no, one.number, one_line(one.caption or one.alt)[:_LONGEST], figure_link(one)] for one in figures
+        ]
+        words = {"page": _("Page {n}"), "figures": _("Figures"), "lost": _("Not readable")}
+        browser_part(
+            _FOLDER, "figures", data={"doc_id": info.doc_id, "figures": shown, "words": words}, key=state.FIGURES
+        )
 
 
 def _draw_pages(info: DocumentInfo) -> None:

@@ -22,7 +22,7 @@ from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import data_url, language
 from docmind.ui.app.heat import has_heat, strongest
 from docmind.ui.app.page_links import Cited, cited_of, source_at
-from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES, attachment, route
+from docmind.ui.app.routes import FIGURE_IMAGES, ORIGINALS, PAGE_IMAGES, attachment, route
 from docmind.ui.reader.xray import XRAY_ROUTES
 from docmind.wording import _
 
@@ -165,6 +165,7 @@ def _plain(quads: Sequence[Quad]) -> list[list[list[float]]]:
 
 ROUTES = (
     PAGE_IMAGES,
+    FIGURE_IMAGES,
     ORIGINALS,
     route("/page/{doc_id}/{page_no:int}", _page),
     route("/page/{doc_id}/{page_no:int}/heat", _heat),
