@@ -16,6 +16,8 @@ from docmind.tables.reading import (
 from docmind.tables.role_words import (
     COMPARATIVES,
     ROLES,
+    TELEPHONES,
+    THINGS,
 )
 from docmind.tables.series import (
     added,
@@ -39,6 +41,7 @@ from docmind.tables.wordlists import (
     WHICH,
     YES_NO,
 )
+from docmind.tables.words import akin
 
 
 def query_of(r: Reading) -> TableQuery | None:
@@ -66,7 +69,7 @@ def query_of(r: Reading) -> TableQuery | None:
         column = r.measured(numeric)
         if group is not None and (unit or (r.columns[group].type == "date" and not r.is_unique(group))):
             r.is_sure = False  # the mean of each month, or of the sums of the months
-        elif group is not None and r.is_unique(group):
+        elif group is not None and (r.is_unique(group) or _is_head(r, group)):
             group = None  # each row is a group
         task = "mean" if r.has("mean") else "median"
         return None if column is None else TableQuery(task, filters, column, group=group, unit=unit)
@@ -100,6 +103,12 @@ def query_of(r: Reading) -> TableQuery | None:
             return TableQuery("lookup", filters, column, label=label)
         return TableQuery("sum", filters, column, label=label)
     return _lookup(r, targets, label, filters)
+
+
+def _is_head(r: Reading, column: int) -> bool:
+    """Return whether a column has the name that the title gives to rows: `Concert` of a list of concerts."""
+    header = [word.text for word in r.names.headers[column]]
+    return column == 0 and any(akin(one, word.text) for one in header for title in r.names.titles for word in title)
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
@@ -224,6 +233,11 @@ def _count(
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
     label = _label(r, targets)
+    if phrase.endswith(("number of", "numero de")) and r.texts[0] in _NUMBER_ASKED and filters:
+        phones = [at for at in range(len(r.columns)) if any(word.text in TELEPHONES for word in r.names.headers[at])]
+        if len(phones) == 1:
+            return TableQuery("lookup", filters, phones[0], label=label)
+        r.is_sure = r.is_sure and not any(r.is_unique(one.column) for one in filters)
     if len(numeric) == 1 and numeric[0] in r.series and (filters or counts_measure(r)):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
@@ -260,6 +274,9 @@ def _count(
     if not (r.subject or filters) or (noun is None and not filters):
         return None
     return TableQuery("count", filters, None, group=group, unit=unit)
+
+
+_NUMBER_ASKED = frozenset({"what", "whats", "wie", "was", "qual", "cual", "quel"})
 
 
 def _is_done(r: Reading, end: int, column: int) -> bool:
@@ -326,8 +343,12 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
         filtered = {one.column for one in filters}
         texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at not in filtered]
         wanted = [at for at in texts if not r.is_code(at)][:1]
-    if label is not None and wanted == [label] and r.columns[label].type == "text" and _is_verb(r, label):
-        r.is_sure = False  # `what did they order` asks for more than the code of the order
+    if len(wanted) == 1 and r.texts[0] in WHICH and _is_verb(r, wanted[0]):
+        things = [at for at in range(len(r.columns)) if any(word.text in THINGS for word in r.names.headers[at])]
+        if len(things) == 1 and things[0] not in filtered:
+            wanted = things  # `what did they order` asks for more than the code of the order
+        elif wanted == [label]:
+            r.is_sure = False
     is_of_flags = any(text in AMOUNTS for text in r.texts) and all(
         r.columns[one.column].type == "bool" for one in filters
     )

@@ -329,6 +329,8 @@ def _is_no_money(r: Reading, query: TableQuery) -> bool:
     )
     if is_priced or r.columns[column].type not in ("number", "duration"):
         return False
+    if r.columns[column].places == 2 and r.is_named(column):
+        return False  # `pay for utilities` of amounts with cents
     places = r.mentioned.get(column, ())
     is_by_time = all(r.texts[at][0].isdigit() or r.texts[at] in MONTHS for at in places)
     return is_by_time or r.money() not in (None, column)

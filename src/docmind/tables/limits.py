@@ -145,6 +145,7 @@ def find_dates(r: Reading) -> None:
     column = r.date_column()
     if column is None:
         return
+    spans = [one for one in (_with_year(r, column, span) for span in spans) if one is not None]
     for first, second in pairwise(spans):
         joined = r.texts[first[1] : second[0]]
         opens = first[0] > 0 and r.texts[first[0] - 1] in BETWEEN
@@ -173,6 +174,19 @@ def find_dates(r: Reading) -> None:
             else:
                 one = Filter(column, "<=", (end_of(value),)) if is_inclusive else Filter(column, "<", (value,))
             _date_filter(r, column, one, begin, end)
+
+
+def _with_year(r: Reading, column: int, span: tuple[int, int, str, str]) -> tuple[int, int, str, str] | None:
+    """Return a day without its year as one of the only year that has it, else of the last; None where none has it."""
+    start, end, kind, value = span
+    if kind != "day of month":
+        return span
+    held = [str(row[column]) for table in r.tables for row in table.values if row[column] is not None]
+    years = sorted({day[:4] for day in held if day[5:] == value} or {day[:4] for day in held})
+    if not years:
+        return None
+    r.is_sure = r.is_sure and len(years) == 1
+    return start, end, "day", f"{years[-1]}-{value}"
 
 
 def _joined(r: Reading, column: int, spans: Sequence[tuple[int, int, str, str]]) -> list[tuple[int, int, str, str]]:

@@ -14,15 +14,26 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.role_words import (
+    ARTICLES,
     BOTH,
     COMING,
+    CONTAINERS,
+    DATED,
+    FOR_EACH,
     INWARD,
     LEAVING,
+    MODALS,
     OPPOSITES,
     OUTWARD,
+    OWNING,
+    PLACES,
+    RATES_OF,
+    REACHING,
     ROLES,
     TIMES,
+    WON,
 )
+from docmind.tables.word_forms import is_derived
 from docmind.tables.wordlists import (
     AMOUNTS,
     ASKED_COLUMNS,
@@ -32,10 +43,12 @@ from docmind.tables.wordlists import (
     BILLED,
     CHANGING,
     COUNTED_ROWS,
+    COUNT_HEADERS,
     CURRENCIES,
     DIFFERENT,
     HEADS,
     HOW,
+    LISTS,
     MONEY,
     MONTH_UNIT,
     NEGATIVE,
@@ -48,6 +61,7 @@ from docmind.tables.wordlists import (
     QUANTITIES,
     SPENDING,
     TABLE_WORDS,
+    TIME_BEFORE,
     WHICH,
     YEAR_UNIT,
 )
@@ -138,6 +152,22 @@ def _find_rates(r: Reading) -> None:
             same_end = r.texts[at] in PER and r.words[at + 1].root == header[ends[0] + 1].root
             if same_end and not r.by[at] and not r.by[at + 1]:
                 r.mention(column, [at, at + 1])
+    _find_hourly(r)
+
+
+def _find_hourly(r: Reading) -> None:
+    """Take `an hour` for the column of what is told for each: `Hourly wage`, `Price per day`."""
+    for at in range(1, len(r.words) - 1):
+        wanted = RATES_OF.get(r.words[at + 1].root, frozenset())
+        if r.texts[at] not in FOR_EACH or r.by[at] or r.by[at + 1] or not wanted:
+            continue
+        fitting = [
+            column
+            for column in r.measures()
+            if r.is_rate(column) and any(word.text in wanted for word in r.names.headers[column])
+        ]
+        if len(fitting) == 1:
+            r.mention(fitting[0], [at, at + 1])
 
 
 def _name_by_tasks(r: Reading) -> None:
@@ -200,6 +230,52 @@ def find_roles(r: Reading) -> None:
             r.role = measures[0]
 
 
+def find_events(r: Reading) -> None:
+    """Take `expires` for the column of dates that tells when: `Use by`."""
+    for at, word in enumerate(r.words):
+        if r.by[at]:
+            continue
+        wanted = frozenset[str]().union(*(headers for verbs, headers in DATED if word.text in verbs))
+        fitting = [
+            column
+            for column, one in enumerate(r.columns)
+            if one.type == "date" and " ".join(word.text for word in r.names.headers[column]) in wanted
+        ]
+        if len(fitting) == 1:
+            r.mention(fitting[0], [at])
+
+
+def find_places(r: Reading) -> None:
+    """Take `won` and `came third` for a condition on the column of places."""
+    columns = [at for at in r.measures() if any(word.text in PLACES for word in r.names.headers[at])]
+    if len(columns) != 1:
+        return
+    for at, text in enumerate(r.texts):
+        place = 1 if text in WON else ORDINALS.get(text, 0) if at and r.texts[at - 1] in REACHING else 0
+        if place and not r.by[at]:
+            r.filters.append(Filter(columns[0], "=", (float(place),)))
+            r.by[at], r.has_value = "number", True
+            r.score += 3
+
+
+def _find_filled(r: Reading, column: int) -> None:
+    """Take `own a boat` and `no boat` for a condition where some cells of a column of texts are empty."""
+    if any(one == column for one, _is_negated in r.values) or not _has_gaps(r, column):
+        return
+    asks = r.has("count") or any(text in LISTS for text in r.texts[:2])
+    for at in r.mentioned.get(column, ()):
+        is_denied = r.is_negated(at)
+        owned = [n for n in range(max(0, at - 3), at + 1) if r.texts[n] in OWNING]
+        if is_denied or (owned and asks and at > 1):
+            r.filters.append(Filter(column, "is null" if is_denied else "is not null"))
+            for n in owned:
+                r.by[n] = r.by[n] or "light"
+            r.has_value = True
+            r.score += 3
+            r.mentioned.pop(column, None)
+            break
+
+
 def find_directions(r: Reading) -> None:
     """Take `spent` and `received` for the columns of a statement that have what leaves and what comes in."""
     sides = [
@@ -256,7 +332,7 @@ def find_values(r: Reading) -> None:
 def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
     run = r.words[at : at + size]
     is_plain = size == 1 and is_light(run[0].text) and not is_name(run[0], at) and not r.is_letter(at)
-    if is_plain and not (is_whole and not is_function(run[0].text) and _is_beside_header(r, at)):
+    if is_plain and not (is_whole and _may_be_cell(r, at)):
         return
     if size > 1 and not is_whole and (is_light(run[0].text) or is_light(run[-1].text)):
         return
@@ -284,6 +360,17 @@ def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
     r.score += (3 if is_whole else 2) * size
 
 
+def _may_be_cell(r: Reading, at: int) -> bool:
+    """Return whether a word that limits nothing is meant as a cell: beside a header, or a noun of this language alone.
+
+    `Van` is a verb of Spanish, and a vehicle where the question is in English.
+    """
+    if is_function(r.texts[at]):
+        return False
+    led = at > 0 and r.texts[at - 1] in ARTICLES and (r.words[at].root,) in r.names.whole_words
+    return led or _is_beside_header(r, at)
+
+
 def _is_beside_header(r: Reading, at: int) -> bool:
     """Return whether a word is a cell of a column that the next word or the one before names: `high priority`."""
     near = {*range(max(0, at - 1), min(len(r.words), at + 2))} - {at}
@@ -308,6 +395,28 @@ def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
         if r.names_nearby(column, at):
             return column
     return min(found, key=lambda column: (len(found[column]), column))
+
+
+def find_forms(r: Reading) -> None:
+    """Match words that are left over with cells that have another word made of the same: `inspected`, `Inspection`."""
+    for at, word in enumerate(r.words):
+        is_noun = is_name(word, at) and r.asked.language != "de"
+        if r.by[at] or is_noun or is_light(word.text) or len(word.text) < 4:
+            continue
+        found: dict[int, set[str]] = {}
+        for column in range(len(r.columns)):
+            alike = [held for one, held in r.names.inside[column].items() if is_form(word.text, one) or is_derived(word.text, one)]
+            if alike:
+                found[column] = set().union(*alike)
+        if len(found) != 1:
+            continue
+        ((column, values),) = found.items()
+        is_negated = r.is_negated(at)
+        r.values.setdefault((column, is_negated), set()).update(values)
+        r.runs.append((column, frozenset(values), is_negated))
+        r.by[at] = "value"
+        r.has_value = r.has_value or not is_negated
+        r.score += 1.5
 
 
 def find_parts(r: Reading) -> None:
@@ -366,6 +475,8 @@ def find_flags(r: Reading) -> None:
                     break
         elif one.type == "date" and not is_asked:
             _find_event(r, column)
+        elif one.type == "text" and not is_asked:
+            _find_filled(r, column)
 
 
 def _find_event(r: Reading, column: int) -> None:
@@ -419,8 +530,16 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
+        elif text in CONTAINERS and r.has_value and _counts_things(r):
+            r.by[at] = "light"
+        elif text in MODALS and r.asked.language == "en" and at and r.texts[at - 1] not in TIME_BEFORE:
+            r.by[at] = "light"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+def _counts_things(r: Reading) -> bool:
+    return any(word.text in COUNT_HEADERS for at in r.measures() for word in r.names.headers[at])
 
 
 def _is_beside_measure(r: Reading, at: int) -> bool:

@@ -15,7 +15,9 @@ from docmind.tables.query import (
     Filter,
 )
 from docmind.tables.role_words import (
+    HOURLY,
     SETTLED,
+    UNITARY,
 )
 from docmind.tables.values import (
     Sql,
@@ -30,6 +32,7 @@ from docmind.tables.wordlists import (
     MONEY_HEADERS,
     MONTHS,
     NEGATIONS,
+    PER,
     TEAMS,
     TOTALS,
     WHICH,
@@ -201,12 +204,18 @@ class Reading:
         measures = self.measures()
         by_unit = [at for at in measures if self.columns[at].unit in CURRENCIES]
         by_name = [at for at in measures if any(word.text in MONEY_HEADERS for word in self.names.headers[at])]
+        by_name = [at for at in by_name if not self.is_rate(at)] or by_name
         for found in (by_unit, by_name):
             if len(found) == 1:
                 return found[0]
         both = [at for at in by_unit if at in by_name]
         whole = [at for at in both or by_name if any(word.text in TOTALS for word in self.names.headers[at])]
         return both[0] if len(both) == 1 else whole[0] if len(whole) == 1 else None
+
+    def is_rate(self, column: int) -> bool:
+        """Return whether a column of numbers tells what one hour or piece costs."""
+        header = {word.text for word in self.names.headers[column]}
+        return bool(header & HOURLY or header & UNITARY or (header & PER and header & MONEY_HEADERS))
 
     def measured(self, numeric: Sequence[int]) -> int | None:
         """Return the column of numbers that is meant: the named one, that of money, or the only one."""
@@ -263,8 +272,8 @@ class Reading:
             by_name = [at for at in fitting if at not in filtered and self.has_people(at)][:1]
         if kind == "text" and "person" in wanted and not by_name:
             by_name = [at for at in fitting if at not in filtered and self._names_team(at)][:1]
-        if len(by_name) > 1:
-            self.is_sure = False
+        if len(by_name) > 1 and not (kind == "text" and by_name[0] == 0):
+            self.is_sure = False  # else the first column is what the rows are of
         return by_name[0] if by_name else None
 
     def _tells_who(self, column: int, wanted: frozenset[str]) -> bool:

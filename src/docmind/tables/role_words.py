@@ -200,3 +200,85 @@ OFTEN = _set("often times oft haufig vezes veces souvent fois frequently haufigs
 FEES = _set("fee fees dues quota cuota quote beitrag gebuhr cotisation mensalidade membership")
 UNITARY = _set("unit unitario unitaria unitaire einzelpreis stuckpreis each piece")
 """Words in headers of what is told of one piece."""
+ARTICLES = _set("the a an my our der die das den dem el la los las un una o os um uma le les une mi mon ma")
+"""Words before a noun that names a row."""
+MODALS = _set("may might")
+"""Verbs that limit nothing, and a month after a word for a time."""
+BEST = _set("best beste bester bestes besten mejor melhor meilleur meilleure")
+WORST = _set("worst schlechteste schlechtester schlechtesten peor pior pire")
+GRADES = _set(
+    "grade grades mark marks score scores points result rating stars note noten nota notas punkte puntos pontos "
+    "puntuacion pontuacao calificacion"
+)
+"""Words in headers of what is better the more it is; in German the best grade is the smallest."""
+PLACES = _set("place rank position placing platz rang puesto lugar posicion posicao classement")
+"""Words in headers of a place in an order: the best is the smallest."""
+THINGS = _set(
+    "item items product products article articles artikel ware waren articulo articulos artigo artigos producto "
+    "produto produkt thing things goods title titel titulo titre book description beschreibung descripcion descricao"
+)
+"""Words in headers of what is ordered, bought, lent or sold."""
+TELEPHONES = _set("phone telephone tel mobile telefon telefono telefone handy movil telemovel celular portable")
+"""Words in headers of telephone numbers."""
+OWNING = _set(
+    "own owns have has had with got lent loaned borrowed emprestado emprestados emprestada emprestadas prestado prestados "
+    "prestada prestadas verliehen ausgeliehen prete pretes tem tiene besitzt hat haben possui possuem"
+)
+"""Words of a question for a cell that is filled where others of its column are empty."""
+RATES_OF: Mapping[str, frozenset[str]] = {
+    unit: _set(words)
+    for units, words in (
+        ("hour stunde hora heure", "hourly stundenlohn stundensatz hour stunde hora heure"),
+        ("day tag dia jour", "daily tagessatz tagespreis diario diaria day tag dia jour"),
+        ("week woche semana semaine", "weekly wochentlich semanal week woche semana semaine"),
+        ("month monat mes mois", "monthly monatlich monatlicher monatliche mensual mensal mensuel month monat mes mois"),
+        ("year jahr ano an", "yearly annual jahrlich jahrliche anual annuel year jahr ano an"),
+        ("night nacht noche noite nuit", "nightly night nacht noche noite nuit"),
+        ("person", "person persona pessoa personne"), ("piece stuck pieza", "piece stuck unit each pieza"),
+    )
+    for unit in units.split()
+}  # fmt: skip
+"""Words in headers of what is told for each unit, by the unit."""
+HOURLY = _set("hourly daily nightly weekly stundenlohn stundensatz tagessatz tagespreis hora/ each")
+"""Words in headers of what is paid for one unit of time."""
+FOR_EACH = _set("a an per pro al por par each am je die la o il every")
+"""Words before a unit for each of which something is told."""
+CONTAINERS = _set(
+    "bottle bottles box boxes bag bags pack packs packet packets can cans jar jars tin tins roll rolls pot pots piece "
+    "pieces crate crates carton cartons tube tubes flasche flaschen dose dosen kiste kisten sack sacke packung packungen "
+    "stuck karton kartons glas glaser caja cajas botella botellas lata latas bolsa bolsas bote botes garrafa garrafas "
+    "caixa caixas saco sacos pacote pacotes boite boites bouteille bouteilles sac sacs paquet paquets unidades unites"
+)
+"""What a thing is counted in."""
+WON = _set("won win wins winner gewann gewonnen gewinner sieger gano ganado ganador ganhou vencedor venceu gagne gagnant")
+"""Words for the first place."""
+REACHING = _set("came come finished finish finishes ended placed was is got took kam wurde belegte quedo llego ficou chegou")
+"""Verbs before a place in an order."""
+DATED: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
+    (_set(verbs), frozenset(headers.split(",")))
+    for verbs, headers in (
+        ("expire expires expired expiring expiry eaten spoil spoils caduca caducan expira expiram vence vencen ablauft "
+         "abgelaufen lauft haltbar expirent",
+         "use by,best before,use before,expiry,expires,expires on,expiry date,valid until,haltbar bis,mindestens haltbar bis,"
+         "gultig bis,ablauf,ablaufdatum,caduca,caducidad,vence,vencimiento,validade,vencimento,valido ate,date limite,"
+         "expiration,expire le,peremption,lauft ab"),
+        ("return returned returns returning back bring brought zuruckgegeben zuruck zuruckgebracht devuelto devuelta "
+         "devolvio devueltos devuelve devolvido devolvida devolveu rendu rendue rendus retourne",
+         "back on,back,returned,returned on,return date,return,due back,zuruck,zuruck am,ruckgabe,devuelto,devolucion,"
+         "fecha de devolucion,devolvido,devolucao,data de devolucao,rendu,rendu le,retour,devuelto el,devolvido em"),
+        ("paid pay pays bezahlt gezahlt pagado pagada pago paga paye payee settled",
+         "paid on,payment date,date paid,bezahlt am,fecha de pago,pagado el,data de pagamento,pago em,paye le"),
+        ("buy bought purchased acquired gekauft angeschafft comprado compro comprou comprada achete achetee acheta",
+         "bought,bought on,purchased,purchased on,purchase date,date of purchase,gekauft am,kaufdatum,angeschafft,"
+         "fecha de compra,data de compra,comprado em,achete le,date d achat,dernier achat,last bought"),
+        ("joined join member membership eingetreten beigetreten ingreso entro entrou adhere",
+         "joined,joined on,member since,mitglied seit,eintritt,eintrittsdatum,socio desde,alta,membro desde,membre depuis"),
+        ("moved move moves eingezogen einzog mudou entro emmenage",
+         "moved in,moved in on,move in,tenant since,einzug,eingezogen,mieter seit,entrada,desde,since"),
+        ("start starts started begin begins began beginnt begann empieza empezo comeca comecou commence",
+         "start,starts,start date,begin,begins,starts on,beginn,departure,from,von,inicio,fecha de inicio,debut,abreise"),
+        ("end ends ended finish finishes endet endete acaba termina terminou finit",
+         "end,ends,end date,until,to,ende,bis,fin,fecha de fin,fim"),
+    )
+)  # fmt: skip
+"""Verbs of an event, and the names of columns of dates that tell when it was."""

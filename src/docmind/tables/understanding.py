@@ -32,10 +32,13 @@ from docmind.tables.loading import (
 from docmind.tables.matching import (
     find_adjectives,
     find_directions,
+    find_events,
     find_flags,
+    find_forms,
     find_headers,
     find_kind_words,
     find_parts,
+    find_places,
     find_ranks,
     find_roles,
     find_signs,
@@ -97,6 +100,9 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_parts(r)
     find_headers(r, least=1)
     find_adjectives(r)
+    find_forms(r)
+    find_places(r)
+    find_events(r)
     find_roles(r)
     find_directions(r)
     if not find_titles(r):
