@@ -141,11 +141,9 @@ def _starts_of(word: Word) -> frozenset[str]:
     starts = {text[: 3 if text.endswith("es") or len(text) < 6 else 4], word.root}
     if text.startswith(("ge", "un")) and len(text) > 5:
         starts.add(text[2:5])  # `geprüft` by a `Prüfer`, `unpaid` where a column is `Paid`
-    if text.startswith("re") and len(text) > 6:
-        starts.add(text[2:5])  # `refuelled` by `Fuel`
     starts |= {one[:4] for one in forms_of(text)}
     if text in OPPOSITES:
-        starts.add(OPPOSITES[text][:4])
+        starts |= {one[:4] for one in OPPOSITES[text]}
     groups = [related for related in RELATED if text in related]
     groups += [headers for verbs, headers in (*ROLES, *DATED) if text in verbs]
     groups += [side for asked, side in ((LEAVING, OUTWARD), (COMING, INWARD)) if text in asked]

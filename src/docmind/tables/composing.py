@@ -29,6 +29,7 @@ from docmind.tables.superlatives import (
 from docmind.tables.wordlists import (
     AMOUNT_HEADERS,
     AMOUNTS,
+    ASKED_COLUMNS,
     COUNT_HEADERS,
     DEADLINES,
     DIFFERENT,
@@ -339,6 +340,9 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
         is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
         wanted = [label] if is_place or r.by[1] == "value" else wanted
+    if not wanted and not is_list and r.texts[0] in ("what", "was", "que") and "role" in r.by:
+        things = [at for at in range(len(r.columns)) if any(word.text in THINGS for word in r.names.headers[at])]
+        wanted = things if len(things) == 1 and things[0] not in filtered else wanted
     if not wanted and not is_list and r.texts[0] in WHICH and _is_of_role(r, filters):
         filtered = {one.column for one in filters}
         texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at not in filtered]
@@ -354,9 +358,14 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     )
     if len(wanted) == 1 and wanted[0] in r.measures() and (is_of_flags or _is_over_time(r, wanted[0], filters)):
         return TableQuery("sum", filters, wanted[0], label=label)
+    if len(wanted) == 1 and not is_list and {one.column for one in filters} == set(wanted) and _is_one_cell(filters):
+        return None  # a cell is no answer to itself
     if len(wanted) == 1:
         is_how = any(one in ("how", "wie") and two in HOW for one, two in pairwise(r.texts))
-        is_other = is_how and all(one.column != label for one in filters)
+        is_other = is_how and all(
+            one.column != label and r.columns[one.column].type == "text" and not _is_of_person(r, one.column)
+            for one in filters
+        )
         if wanted[0] in r.measures() and (is_other or not _is_of_label(r, filters)):
             r.is_sure = False  # the population of a capital is not that of the country in its row
         return TableQuery("lookup", filters, wanted[0], label=label)
@@ -365,6 +374,16 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if is_list:
         return TableQuery("lookup", filters, label, label=label) if label is not None else None
     return None
+
+
+def _is_of_person(r: Reading, column: int) -> bool:
+    """Return whether `how high` is asked of what a person has to pay, whom a row is about."""
+    is_height = any(text in ("hoch", "high") for text in r.texts)
+    return is_height and r.is_unique(column) and any(word.text in ASKED_COLUMNS["who"] for word in r.names.headers[column])
+
+
+def _is_one_cell(filters: tuple[Filter, ...]) -> bool:
+    return all(one.operator == "in" and len(one.values) == 1 for one in filters)
 
 
 def _is_of_role(r: Reading, filters: tuple[Filter, ...]) -> bool:

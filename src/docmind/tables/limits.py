@@ -144,7 +144,10 @@ def find_dates(r: Reading) -> None:
         return
     column = r.date_column()
     if column is None:
-        return
+        dates = [at for at, one in enumerate(r.columns) if one.type == "date"]
+        if not dates:
+            return
+        column, r.is_sure = dates[0], False
     spans = [one for one in (_with_year(r, column, span) for span in spans) if one is not None]
     for first, second in pairwise(spans):
         joined = r.texts[first[1] : second[0]]
@@ -158,9 +161,11 @@ def find_dates(r: Reading) -> None:
     for start, end, kind, value in spans:
         how, begin = _how_timed(r, start)
         if kind == "month":
-            if how != "in":
-                return
             r.is_sure = r.is_sure and _is_one_year(r, column)
+            if how != "in" or (start and r.texts[start - 1] == "by"):
+                begin = begin if how != "in" else start - 1
+                _date_filter(r, column, Filter(column, "months", _months(r.texts[begin], how, int(value))), begin, end)
+                continue
             r.times.append(Filter(column, "month", (value,)))
             _date_filter(r, column, r.times[-1], begin, end)
         elif how == "in":
@@ -174,6 +179,15 @@ def find_dates(r: Reading) -> None:
             else:
                 one = Filter(column, "<=", (end_of(value),)) if is_inclusive else Filter(column, "<", (value,))
             _date_filter(r, column, one, begin, end)
+
+
+def _months(word: str, how: str, month: int) -> tuple[str, str]:
+    """Return the first and last month of a year that is limited by one of its months."""
+    if how == "after":
+        first = month if word in {one.split("_")[0] for one in SINCE} else min(month + 1, 12)
+        return f"{first:02}", "12"
+    last = month if word == "by" or word in {one.split("_")[0] for one in THROUGH} else max(month - 1, 1)
+    return "01", f"{last:02}"
 
 
 def _with_year(r: Reading, column: int, span: tuple[int, int, str, str]) -> tuple[int, int, str, str] | None:

@@ -16,16 +16,20 @@ from docmind.tables.reading import (
 from docmind.tables.role_words import (
     ARTICLES,
     BOTH,
+    CLOCK_WORDS,
     COMING,
     CONTAINERS,
     DATED,
     FOR_EACH,
+    GAMES,
+    HONORIFICS,
     INWARD,
     LEAVING,
     MODALS,
     OPPOSITES,
     OUTWARD,
     OWNING,
+    PARTICLES,
     PLACES,
     RATES_OF,
     REACHING,
@@ -33,7 +37,7 @@ from docmind.tables.role_words import (
     TIMES,
     WON,
 )
-from docmind.tables.word_forms import is_derived
+from docmind.tables.word_forms import is_derived, stem
 from docmind.tables.wordlists import (
     AMOUNTS,
     ASKED_COLUMNS,
@@ -103,7 +107,7 @@ def find_headers(r: Reading, least: int) -> None:
             if not free[at] or is_function(word.text) or word.root in other:
                 continue
             if is_light(word.text):
-                is_named = any(word.root == one.root for one in header)
+                is_named = any(word.root == one.root or _is_verb_of(word.text, one.text) for one in header)
             else:
                 is_named = any(same(word.text, one.text) for one in content)
             if is_named:
@@ -112,6 +116,11 @@ def find_headers(r: Reading, least: int) -> None:
     if least == 1:
         _settle_mentions(r)
         _find_akin(r)
+
+
+def _is_verb_of(text: str, header: str) -> bool:
+    """Return whether a common verb is that of a noun in a header: `hosted` of `Host`, `plays` of `Player`."""
+    return min(len(text), len(header)) > 3 and not is_function(text) and is_form(text, header)
 
 
 def _before_rate(r: Reading, column: int) -> Sequence[Word]:
@@ -129,6 +138,7 @@ def _find_akin(r: Reading) -> None:
             for column, header in enumerate(r.names.headers)
             if not r.by[at] and any(akin(word.text, one.text) and not same(word.text, one.text) for one in header)
         ]
+        columns = [column for column in columns if not r.is_rate(column)] or columns
         if columns:
             r.by[at] = "column"
             r.score += 1
@@ -158,7 +168,7 @@ def _find_rates(r: Reading) -> None:
 def _find_hourly(r: Reading) -> None:
     """Take `an hour` for the column of what is told for each: `Hourly wage`, `Price per day`."""
     for at in range(1, len(r.words) - 1):
-        wanted = RATES_OF.get(r.words[at + 1].root, frozenset())
+        wanted = RATES_OF.get(r.texts[at + 1], frozenset())
         if r.texts[at] not in FOR_EACH or r.by[at] or r.by[at + 1] or not wanted:
             continue
         fitting = [
@@ -228,6 +238,28 @@ def find_roles(r: Reading) -> None:
         measures = [column for column in fitting if column in r.measures()]
         if len(measures) == 1:
             r.role = measures[0]
+            if r.asked.is_how_much and not r.has("count") and r.money() not in (None, r.role):
+                r.is_sure = False  # `how much did he sell` may be pieces or money
+
+
+def find_times(r: Reading) -> None:
+    """Take `time` for the only column of times of the day or of durations."""
+    clocks = r.clocks()
+    for at, text in enumerate(r.texts):
+        if len(clocks) == 1 and text in CLOCK_WORDS and not r.by[at]:
+            r.mention(clocks[0], [at])
+
+
+def find_phrasal(r: Reading) -> None:
+    """Take `backed up` for the column `Backup`: a verb with its particle is one word of a header."""
+    for at in range(len(r.words) - 1):
+        if r.texts[at + 1] not in PARTICLES | {"in"} or r.by[at]:
+            continue
+        joined = {stem(r.texts[at]) + r.texts[at + 1], r.texts[at] + r.texts[at + 1]}
+        for column, header in enumerate(r.names.headers):
+            if any(word.text in joined for word in header):
+                r.mention(column, [at, at + 1])
+                break
 
 
 def find_events(r: Reading) -> None:
@@ -262,7 +294,8 @@ def _find_filled(r: Reading, column: int) -> None:
     """Take `own a boat` and `no boat` for a condition where some cells of a column of texts are empty."""
     if any(one == column for one, _is_negated in r.values) or not _has_gaps(r, column):
         return
-    asks = r.has("count") or any(text in LISTS for text in r.texts[:2])
+    asks_who = r.texts[0] in ASKED_COLUMNS and "person" in ASKED_COLUMNS[r.texts[0]]
+    asks = (r.has("count") or any(text in LISTS for text in r.texts[:2])) and not asks_who
     for at in r.mentioned.get(column, ()):
         is_denied = r.is_negated(at)
         owned = [n for n in range(max(0, at - 3), at + 1) if r.texts[n] in OWNING]
@@ -338,6 +371,9 @@ def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
         return
     if not is_whole and size == 1 and run[0].text.isdigit():
         return  # a number alone is a cell of its own, or none
+    if not is_whole and size == 1 and run[0].text in HONORIFICS and at + 1 < len(r.words):
+        r.by[at] = "light"
+        return
     roots = tuple(word.root for word in run)
     found: dict[int, set[str]] = {}
     for column in range(len(r.columns)):
@@ -397,6 +433,22 @@ def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
     return min(found, key=lambda column: (len(found[column]), column))
 
 
+def find_opposites(r: Reading) -> None:
+    """Take `still open` for rows without a date of being closed."""
+    for at, word in enumerate(r.words):
+        wanted = OPPOSITES.get(word.text, frozenset())
+        fitting = [
+            column
+            for column, header in enumerate(r.names.headers)
+            if r.columns[column].type == "date" and any(same(one, name.text) for one in wanted for name in header)
+        ]
+        if r.by[at] or r.is_check or len(fitting) != 1 or not _has_gaps(r, fitting[0]):
+            continue
+        r.filters.append(Filter(fitting[0], "is null"))
+        r.by[at], r.has_value = "value", True
+        r.score += 3
+
+
 def find_forms(r: Reading) -> None:
     """Match words that are left over with cells that have another word made of the same: `inspected`, `Inspection`."""
     for at, word in enumerate(r.words):
@@ -411,6 +463,7 @@ def find_forms(r: Reading) -> None:
         if len(found) != 1:
             continue
         ((column, values),) = found.items()
+        r.is_sure = r.is_sure and all(len(words_of(value)) < 3 for value in values)
         is_negated = r.is_negated(at)
         r.values.setdefault((column, is_negated), set()).update(values)
         r.runs.append((column, frozenset(values), is_negated))
@@ -463,8 +516,8 @@ def find_flags(r: Reading) -> None:
                 plain = word.text.removeprefix("un").removeprefix("in") if word.text[:2] in ("un", "in") else word.text
                 header = [name for name in r.names.headers[column] if not is_light(name.text)]
                 is_plain = r.by[at] == "column" and at in r.mentioned.get(column, ())
-                plain = OPPOSITES.get(word.text, plain)
-                is_denied = not r.by[at] and plain != word.text and any(same(plain, name.text) for name in header)
+                plains = OPPOSITES.get(word.text, frozenset({plain} - {word.text}))
+                is_denied = not r.by[at] and any(same(one, name.text) for one in plains for name in header)
                 if is_plain or is_denied:
                     r.by[at] = "value"
                     is_negated = r.is_negated(at) or is_denied or r.texts[max(0, at - 2) : at] == ["to", "be"]
@@ -530,12 +583,26 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
+        elif text in BOTH and len(r.filters) > 1:
+            r.by[at] = "light"
+        elif text in GAMES and any(one in r.mentioned for one in r.measures()):
+            r.by[at] = "light"
+        elif text in YEAR_UNIT and r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_within_year(r):
+            r.by[at] = "light"
         elif text in CONTAINERS and r.has_value and _counts_things(r):
             r.by[at] = "light"
         elif text in MODALS and r.asked.language == "en" and at and r.texts[at - 1] not in TIME_BEFORE:
             r.by[at] = "light"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+def _is_within_year(r: Reading) -> bool:
+    """Return whether all dates of the column of dates are of one year."""
+    column = r.date_column()
+    return column is not None and len(
+        {str(row[column])[:4] for table in r.tables for row in table.values if row[column] is not None}
+    ) == 1
 
 
 def _counts_things(r: Reading) -> bool:

@@ -272,8 +272,9 @@ class Reading:
             by_name = [at for at in fitting if at not in filtered and self.has_people(at)][:1]
         if kind == "text" and "person" in wanted and not by_name:
             by_name = [at for at in fitting if at not in filtered and self._names_team(at)][:1]
-        if len(by_name) > 1 and not (kind == "text" and by_name[0] == 0):
-            self.is_sure = False  # else the first column is what the rows are of
+        texts = [at for at, one in enumerate(self.columns) if one.type == "text"]
+        if len(by_name) > 1 and not (kind == "text" and by_name[0] == texts[0]):
+            self.is_sure = False  # else the first column of texts is what the rows are of
         return by_name[0] if by_name else None
 
     def _tells_who(self, column: int, wanted: frozenset[str]) -> bool:

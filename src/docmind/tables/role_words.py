@@ -71,12 +71,27 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
          "produziert produit", "output production yield erzeugung produccion producao ertrag energy"),
         ("sing sings singt singen canta cantan cantam chante", "voice stimme voz voix"),
         ("attend attended attends", "attendees visitors participants guests audience attendance"),
-        ("teach taught teaches", "teacher tutor instructor"),
+        ("teach taught teaches", "teacher tutor instructor trainer coach"),
+        ("handle handles handled dealt processed serves served", "agent clerk assistant waiter handler consultant"),
+        ("picked harvested collected pickt", "picker harvester"),
         ("lead leads led", "leader head captain manager teacher guide"),
         ("supply supplied supplies deliver delivers", "supplier vendor lieferant proveedor fornecedor fournisseur"),
         ("ride rode rides walk walked travel travelled cycled", "distance km miles distancia distanz kilometres"),
         ("win won wins", "winner champion"),
         ("born", "birthday birth dob"),
+        ("bring brought raise raised take took make made yield yielded gross grossed bringen brachte eingebracht "
+         "recaudo recaudaron rendeu renderam rapporte",
+         "revenue income takings proceeds turnover earnings einnahmen erlos umsatz ingresos recaudacion receita recettes"),
+        ("treat treats treated see saw examined operated", "vet doctor physician arzt dentist medico medecin therapist"),
+        ("fournit fournissent fourni livre livrent suministra suministran fornece fornecem liefert liefern geliefert "
+         "provides provide provided", "supplier vendor lieferant proveedor fornecedor fournisseur"),
+        ("teaches taught teach unterrichtet ensena enseigne ensina leciona", "teacher lehrer profesor professor professeur"),
+        ("conducts conduct", "conductor dirigent"),
+        ("owns own owned belong belongs", "owner besitzer eigentumer dueno propietario dono proprietario proprietaire"),
+        ("cleans cleaned fix fixed fixes repairs repaired mended mends checked checks inspected serviced serviced",
+         "technician mechanic cleaner garage workshop inspector company contractor"),
+        ("runs organises organised organizes organized arranged hosts leads manages managed",
+         "organiser organizer manager leader host responsible head chair"),
         ("send sends sent ship ships shipped", "sender consignor"),
         ("begin begins start starts open opens beginnt anfangt comeca empieza commence",
          "time start begin opens hour uhrzeit zeit beginn hora inicio heure debut"),
@@ -110,18 +125,31 @@ AUTHORING = _set(
 )
 """What somebody does who is named by what he is for it."""
 AUTHORS = _set(
+    "traveller traveler passenger guest reisender viajero viajante voyageur passagier runner rider cyclist "
     "author autor writer auteur verfasser autora maker hersteller builder player spieler server waiter driver fahrer "
     "pilot designer painter artist inventor by von por par"
 )
-OPPOSITES: Mapping[str, str] = {
-    "failed": "passed", "fail": "passed", "absent": "present", "rejected": "approved", "durchgefallen": "bestanden",
-    "abgelehnt": "genehmigt", "rechazado": "aprobado", "reprovado": "aprovado",
+OPPOSITES: Mapping[str, frozenset[str]] = {
+    word: _set(headers)
+    for words, headers in (
+        ("failed fail", "passed"), ("absent", "present"), ("rejected", "approved"), ("durchgefallen", "bestanden"),
+        ("abgelehnt", "genehmigt"), ("rechazado", "aprobado"), ("reprovado", "aprovado"),
+        ("outstanding owed owe owes", "paid settled"), ("ausstehend schuldet schulden", "bezahlt"),
+        ("pendiente pendientes", "pagado hecho entregado"), ("impaye", "paye"),
+        ("open pending unfinished unresolved", "closed done completed finished resolved solved"),
+        ("offen offene offenen", "bezahlt geschlossen erledigt"), ("abierto abiertos abierta abiertas", "cerrado cerrada"),
+        ("aberto abertos aberta abertas", "fechado fechada"), ("ouvert ouverts", "ferme"), ("missing", "returned delivered"),
+    )
+    for word in words.split()
 }  # fmt: skip
 """Words for the no of a column of yes and no, by its name."""
 SETTLED = _set("paid unpaid settled unsettled bezahlt unbezahlt pago pagado pagada paye payee impago owed outstanding")
 """Words for what a column of yes and no tells of an amount."""
 LASTING = _set("longest shortest langsten kurzesten")
+LENGTHS = _set("langste langster langstes kurzeste kurzester mas_largo mas_larga mas_corto mais_longo mais_longa mais_curto")
+"""Other superlatives of lengths."""
 SINCE_HEADERS = _set(
+    "frozen stored added opened installed planted "
     "since joined start started hired moved member began seit eintritt eingetreten einzug beginn desde alta ingreso "
     "entrada depuis entree"
 )
@@ -155,6 +183,29 @@ RELATED = tuple(
         "beginnt beginnen beginn",
         "commence debut",
         "use used uses usage consumption consumed",
+        "stay stays stayed nights night noches noites nachte nuits estancia estadia aufenthalt sejour",
+        "visitors visitor attendance audience spectators attendees tickets besucher visitantes espectadores publico visiteurs",
+        "memory ram arbeitsspeicher memoria memoire",
+        "storage disk disc festplatte disco",
+        "operating os betriebssystem",
+        "cpu processor prozessor",
+        "phone telephone telefon telefono telefone mobile tel",
+        "email mail e",
+        "nickname alias",
+        "rent rents rental miete mieten alquiler renda aluguel aluguer loyer",
+        "salary wage gehalt lohn sueldo salario ordenado salaire",
+        "area size surface flache superficie wohnflache m² m2",
+        "colour color farbe cor couleur",
+        "brand make marke marca marque manufacturer hersteller",
+        "kilometres kilometers km mileage kilometros quilometros kilometerstand",
+        "town city village stadt ort ciudad cidade ville",
+        "vehicle car auto coche carro voiture fahrzeug",
+        "teacher instructor trainer coach",
+        "vendor supplier shop store seller lieferant proveedor fornecedor fournisseur",
+        "category kind type art typ kategorie categoria categorie tipo genre",
+        "duration length dauer duracion duracao duree",
+        "note notes remark remarks comment comments bemerkung observacion observaciones observacao observacoes remarque",
+        "speciality specialty field specialism fachgebiet especialidad especialidade specialite",
         "temp temperature temperatur temperatura",
         "ext extension durchwahl",
         "week weekly weeks",
@@ -262,7 +313,7 @@ DATED: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
          "use by,best before,use before,expiry,expires,expires on,expiry date,valid until,haltbar bis,mindestens haltbar bis,"
          "gultig bis,ablauf,ablaufdatum,caduca,caducidad,vence,vencimiento,validade,vencimento,valido ate,date limite,"
          "expiration,expire le,peremption,lauft ab"),
-        ("return returned returns returning back bring brought zuruckgegeben zuruck zuruckgebracht devuelto devuelta "
+        ("return returned returns returning back zuruckgegeben zuruck zuruckgebracht devuelto devuelta "
          "devolvio devueltos devuelve devolvido devolvida devolveu rendu rendue rendus retourne",
          "back on,back,returned,returned on,return date,return,due back,zuruck,zuruck am,ruckgabe,devuelto,devolucion,"
          "fecha de devolucion,devolvido,devolucao,data de devolucao,rendu,rendu le,retour,devuelto el,devolvido em"),
@@ -282,3 +333,9 @@ DATED: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     )
 )  # fmt: skip
 """Verbs of an event, and the names of columns of dates that tell when it was."""
+GAMES = _set("game games match matches race races spiel spiele partido partidos jogo jogos partie parties")
+"""What is won and lost, where a column has the number of them."""
+HONORIFICS = _set("dr mr mrs ms miss prof professor herr frau sr sra don dona mme mlle")
+"""Words before a name."""
+CLOCK_WORDS = _set("time zeit uhrzeit tiempo tempo temps heure hora")
+"""Words of a question for a time of the day or a duration."""

@@ -147,7 +147,7 @@ class TableAnswers:
         if pairs := self._joined(asked, groups):
             return self._best(asked, pairs, is_whole=is_whole)
         if may_lack:
-            near = [one for one in found if len(one[0].leftover) == 1 and one[0].query.filters]
+            near = [one for one in found if len(one[0].leftover) == 1 and _is_about(one[0])]
             return self._best(asked, near, is_whole=is_whole) if near else None
         return None
 
@@ -258,6 +258,11 @@ class TableAnswers:
                     continue
             found += self._tables.of(info)
         return found, is_whole
+
+
+def _is_about(understood: Understood) -> bool:
+    """Return whether a reading that leaves a word out limits its rows, or is of a column that the question names."""
+    return bool(understood.query.filters) or understood.is_named
 
 
 def without_older(

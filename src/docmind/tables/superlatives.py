@@ -130,7 +130,8 @@ def _by_lasting(r: Reading, task: Task, filters: tuple[Filter, ...], label: int 
     """Return the row with the first date since which something lasts: `who has been a member the longest`."""
     end = next(end for one, _start, end in r.asked.tasks if one == task)
     times = [at for at, one in enumerate(r.columns) if r.tells_time(at) or one.type == "date"]
-    if end < len(r.texts) or len(times) != 1 or not any(w.text in SINCE_HEADERS for w in r.names.headers[times[0]]):
+    times = [at for at in times if any(w.text in SINCE_HEADERS for w in r.names.headers[at])]
+    if end < len(r.texts) or len(times) != 1:
         return None
     is_date = r.columns[times[0]].type == "date"
     r.is_sure = r.is_sure and not r.columns[times[0]].is_unsure

@@ -37,11 +37,14 @@ from docmind.tables.matching import (
     find_forms,
     find_headers,
     find_kind_words,
+    find_opposites,
     find_parts,
+    find_phrasal,
     find_places,
     find_ranks,
     find_roles,
     find_signs,
+    find_times,
     find_titles,
     find_values,
     mark_negations,
@@ -72,7 +75,7 @@ class Understood:
     """A query for some tables of one shape, and how well it covers the question.
 
     `leftover` are words that nothing accounts for. `is_sure` is False where a reading is one of several or rests on a
-    guess. `is_of_one` tells that it is sure of one row only.
+    guess. `is_of_one` tells that it is sure of one row only, `is_named` that the question names what is computed.
     """
 
     tables: tuple[Table, ...]
@@ -81,6 +84,7 @@ class Understood:
     leftover: tuple[str, ...]
     is_sure: bool = True
     is_of_one: bool = False
+    is_named: bool = False
 
 
 def understand(asked: Asked, names: Names) -> Understood | None:
@@ -94,6 +98,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_ranks(r)
     find_spans(r)
     find_values(r)
+    find_opposites(r)
     find_dates(r)
     find_clocks(r)
     find_numbers(r)
@@ -102,6 +107,8 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_adjectives(r)
     find_forms(r)
     find_places(r)
+    find_phrasal(r)
+    find_times(r)
     find_events(r)
     find_roles(r)
     find_directions(r)
@@ -127,4 +134,5 @@ def understand(asked: Asked, names: Names) -> Understood | None:
         return None  # the consumption is not what it costs
     query = replace(query, name=name_beside(r, query) if query.name is None else query.name)
     is_sure = r.is_sure and not leftover and not is_guess(r, query)
-    return Understood(r.tables, query, r.score, leftover, is_sure, is_of_one(r, query))
+    is_named = query.column is not None and any(r.by[at] == "column" for at in r.mentioned.get(query.column, ()))
+    return Understood(r.tables, query, r.score, leftover, is_sure, is_of_one(r, query), is_named)

@@ -12,12 +12,12 @@ buy bought; catch caught; choose chose chosen; come came; cut cuts; deal dealt; 
 drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown flight
 flights; forget forgot forgotten; freeze froze frozen; get got gotten; give gave given; go went gone; grow grew grown;
 hang hung; hide hid hidden; hold held; keep kept; know knew known; lay laid; lead led; leave left; lend lent; lose lost loss
-losses; make made; mean meant; meet met meeting; pay paid payment payments; ride rode ridden; ring rang rung; rise rose risen;
+losses; make made; mean meant; meet met meeting; ride rode ridden; ring rang rung; rise rose risen;
 run ran; say said; see saw seen; sell sold; send sent; shake shook; shine shone; shoot shot; show showed shown; sing sang
 sung; sink sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen;
 stick stuck; strike struck; swim swam swum; take took taken; teach taught; tear tore torn; tell told; think thought;
 throw threw thrown; wake woke woken; wear wore worn; weigh weighed weight; win won wins; write wrote written;
-expire expires expired expiry expiration; choose choice; arrive arrival; depart departure; deliver delivery;
+fuel refuel refuels refuelled refueled; tanken getankt tankte; expire expires expired expiry expiration; choose choice; arrive arrival; depart departure; deliver delivery;
 fahren fuhr gefahren fahrt; fliegen flog geflogen flug fluge; schwimmen schwamm geschwommen; schreiben schrieb geschrieben;
 gewinnen gewann gewonnen; verlieren verlor verloren verluste; trinken trank getrunken; essen ass gegessen; sprechen sprach;
 ziehen zog gezogen; wachsen wuchs gewachsen; wiegen wog gewogen; leihen lieh geliehen; treffen traf getroffen;
@@ -61,8 +61,9 @@ def stem(word: str) -> str:
 
 
 def is_derived(one: str, other: str) -> bool:
-    """Return whether two words are made of one: `cooks` and `cooking`, `refuelled` and `fuel`."""
+    """Return whether two words are made of one: `cooks` and `cooking`, `inspected` and `inspection`."""
     if min(len(one), len(other)) < _LEAST or one[0].isdigit() or other[0].isdigit():
         return False
-    left, right = stem(one), stem(other)
-    return left == right or (one.startswith("re") and stem(one[2:]) == right and len(one) > 6)
+    if one.endswith("ing") and other == stem(one):
+        return False  # `training` is no `train`
+    return stem(one) == stem(other)

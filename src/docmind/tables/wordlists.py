@@ -151,7 +151,7 @@ MEASURES: Mapping[str, frozenset[str]] = {
          "mais_curto kuerzeste kurzeste plus_court",
          "nights noches noites nachte nuits length duration distance longitud duracion distancia comprimento "
          "duracao laenge lange dauer longueur duree "
-         "km minutes min time hours days"),
+         "km minutes min time hours days pages paginas seiten seitenzahl"),
         ("furthest farthest am_weitesten mas_lejos mais_longe plus_loin",
          "distance length km distancia entfernung weite distance longueur"),
         ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara "
@@ -278,8 +278,8 @@ NEGATIONS: Mapping[str, frozenset[str]] = {
         "neither nor nobody none unless besides but not without except excluding isn't aren't wasn't weren't never "
         "isn aren wasn weren hasn haven"
     ),
-    "pt": _set("nao sem excepto exceto nenhum nenhuma ninguem salvo nem"),
-    "es": _set("no sin excepto ningun ninguno ninguna nadie salvo ni tampoco"),
+    "pt": _set("nao sem excepto exceto nenhum nenhuma ninguem salvo nem nunca jamais"),
+    "es": _set("no sin excepto ningun ninguno ninguna nadie salvo ni tampoco nunca jamas"),
     "de": _set("nicht ohne kein keine keinen keiner keinem ausser weder noch_nie niemand niemals nie"),
     "fr": _set("pas sans sauf aucun aucune hormis ni personne_ jamais"),
 }
@@ -372,7 +372,10 @@ LIGHT = _set(
 )
 """Words that limit nothing."""
 NEUTRAL = _set(
-    """need needs needed required require stay stayed stays booked happen happened use thing things run "
+    """ride rides concern concerns concerned regarding muss mussen soll sollte kann konnen darf debe deben puede pueden pode
+    doit doivent peut peuvent sollen musste
+    house building club company firm association office team haus verein firma casa edificio empresa maison
+    see sees seen meet meets met need needs needed required require stay stayed stays booked happen happened use thing things run "
     "runs ran place
     placed based hold holds receive received receives piece pieces get gets reach reached weigh weighs weighed
     fiel fielen fallen brauche brauchen braucht benotigt betragt betrug liegen lagert lagern befindet
@@ -451,7 +454,7 @@ QUANTITIES = _set(
     "consommation level amount_ score result"
 )
 """Words for what a column of no money holds; they limit nothing there."""
-PEOPLE = _set("people persons person personas pessoas leute personen personnes")
+PEOPLE = _set("staff crew people persons person personas pessoas leute personen personnes")
 CHANGING = _set(
     "grow grew grown shrink shrank shrunk rise rose fall fell drop dropped increase increased decrease decreased "
     "change changed differ exceed gestiegen gesunken gewachsen aumento aumentou aumentado bajo baixou subio subiu "
