@@ -15,6 +15,8 @@ from docmind.tables.reading import (
 )
 from docmind.tables.role_words import (
     COMPARATIVES,
+    HOLDERS,
+    OWNING,
     ROLES,
     TELEPHONES,
     THINGS,
@@ -98,7 +100,7 @@ def query_of(r: Reading) -> TableQuery | None:
             return None
         if not filters and len(r.tables) == len(r.names.tables) and r.texts[2:3] in (["is"], ["are"]):
             r.is_sure = False  # `how much is the fee` asks for one of them, not for their sum
-        if not (is_money or r.has_value or numeric or (r.subject and filters)):
+        if not (is_money or r.has_value or numeric or r.role is not None or (r.subject and filters)):
             return None
         if filters and _is_rate(r, column):
             return TableQuery("lookup", filters, column, label=label)
@@ -180,7 +182,9 @@ def _check(r: Reading, filters: tuple[Filter, ...]) -> TableQuery | None:
     others = tuple(one for one in filters if one not in rows)
     if len(flags) == 1 and named:
         rows, others = [one for one in filters if one.column != flags[0]], (Filter(flags[0], "=", (1.0,)),)
-    elif not others and len(events) == 1 and named and not flags:
+    if not others and not events:
+        events = [at for at in r.mentioned if at in r.measures() and r.has_gaps(at) and OWNING & set(r.texts)]
+    if len(flags) != 1 and not others and len(events) == 1 and named and not flags:
         others = (Filter(events[0], "is not null"),)
     if not rows or not others:
         return None
@@ -310,6 +314,7 @@ def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
     label = _label(r, ())
     return any(
         one.column == label
+        or any(word.text in HOLDERS for word in r.names.headers[one.column])
         or (label is not None and r.is_code(label) and r.is_unique(one.column))
         or r.columns[one.column].type != "text"
         or one.column in r.mentioned
@@ -358,6 +363,9 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     )
     if len(wanted) == 1 and wanted[0] in r.measures() and (is_of_flags or _is_over_time(r, wanted[0], filters)):
         return TableQuery("sum", filters, wanted[0], label=label)
+    is_limited = any(one.operator != "in" and one.column in wanted for one in filters)
+    if wanted and set(wanted) <= filtered and is_limited and label is not None and any(one in LISTS for one in r.texts[:2]):
+        wanted = [label]  # `what has to be eaten by April` asks for the food
     if len(wanted) == 1 and not is_list and {one.column for one in filters} == set(wanted) and _is_one_cell(filters):
         return None  # a cell is no answer to itself
     if len(wanted) == 1:

@@ -167,8 +167,15 @@ def _ignores_each(r: Reading, query: TableQuery) -> bool:
             and text in PER
             and text not in ("by", "por", "par", "nach", "segun", "selon")
         ):
-            return query.task not in ("mean", "median") or not _has_row_for_each(r, r.texts[at + 1])
+            has_row = _has_row_for_each(r, r.texts[at + 1]) or any(akin(r.texts[at + 1], one) for one in _title_words(r))
+            return query.task not in ("mean", "median") or not has_row
     return False
+
+
+def _title_words(r: Reading) -> set[str]:
+    """Return the words of the first column that names the rows as the title does."""
+    titles = {word.text for title in r.names.titles for word in title}
+    return {word.text for word in r.names.headers[0] if any(akin(word.text, one) for one in titles)}
 
 
 def _has_row_for_each(r: Reading, text: str) -> bool:

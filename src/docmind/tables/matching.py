@@ -37,7 +37,7 @@ from docmind.tables.role_words import (
     TIMES,
     WON,
 )
-from docmind.tables.word_forms import is_derived, stem
+from docmind.tables.word_forms import stem
 from docmind.tables.wordlists import (
     AMOUNTS,
     ASKED_COLUMNS,
@@ -76,6 +76,7 @@ from docmind.tables.words import (
     is_form,
     is_function,
     is_light,
+    is_made_of,
     is_name,
     same,
     words_of,
@@ -139,6 +140,9 @@ def _find_akin(r: Reading) -> None:
             if not r.by[at] and any(akin(word.text, one.text) and not same(word.text, one.text) for one in header)
         ]
         columns = [column for column in columns if not r.is_rate(column)] or columns
+        if any(column in r.measures() for column in columns) and any(map(r.is_rate, r.mentioned)):
+            columns = []  # `earns per hour` asks for the rate
+            r.by[at] = "light"
         if columns:
             r.by[at] = "column"
             r.score += 1
@@ -236,6 +240,9 @@ def find_roles(r: Reading) -> None:
         r.by[at] = "role"
         r.score += 1
         measures = [column for column in fitting if column in r.measures()]
+        agents = [column for column in fitting if r.columns[column].type == "text"]
+        if len(agents) == 1:
+            r.agent = agents[0]
         if len(measures) == 1:
             r.role = measures[0]
             if r.asked.is_how_much and not r.has("count") and r.money() not in (None, r.role):
@@ -292,7 +299,7 @@ def find_places(r: Reading) -> None:
 
 def _find_filled(r: Reading, column: int) -> None:
     """Take `own a boat` and `no boat` for a condition where some cells of a column of texts are empty."""
-    if any(one == column for one, _is_negated in r.values) or not _has_gaps(r, column):
+    if any(one == column for one, _is_negated in r.values) or not r.has_gaps(column):
         return
     asks_who = r.texts[0] in ASKED_COLUMNS and "person" in ASKED_COLUMNS[r.texts[0]]
     asks = (r.has("count") or any(text in LISTS for text in r.texts[:2])) and not asks_who
@@ -442,7 +449,7 @@ def find_opposites(r: Reading) -> None:
             for column, header in enumerate(r.names.headers)
             if r.columns[column].type == "date" and any(same(one, name.text) for one in wanted for name in header)
         ]
-        if r.by[at] or r.is_check or len(fitting) != 1 or not _has_gaps(r, fitting[0]):
+        if r.by[at] or r.is_check or len(fitting) != 1 or not r.has_gaps(fitting[0]):
             continue
         r.filters.append(Filter(fitting[0], "is null"))
         r.by[at], r.has_value = "value", True
@@ -457,7 +464,7 @@ def find_forms(r: Reading) -> None:
             continue
         found: dict[int, set[str]] = {}
         for column in range(len(r.columns)):
-            alike = [held for one, held in r.names.inside[column].items() if is_form(word.text, one) or is_derived(word.text, one)]
+            alike = [held for one, held in r.names.inside[column].items() if is_made_of(word.text, one)]
             if alike:
                 found[column] = set().union(*alike)
         if len(found) != 1:
@@ -536,7 +543,7 @@ def _find_event(r: Reading, column: int) -> None:
     """Take a column of dates that is denied, or of which a count speaks, for a condition."""
     for at in r.mentioned.get(column, ()):
         is_denied = r.is_negated(at)
-        is_event = r.has("count") and r.texts[at - 1] not in ("many", "of") and _has_gaps(r, column)
+        is_event = r.has("count") and r.texts[at - 1] not in ("many", "of") and r.has_gaps(column)
         if is_denied or is_event:
             r.filters.append(Filter(column, "is null" if is_denied else "is not null"))
             r.has_value = True
@@ -640,10 +647,6 @@ def _is_of_series(r: Reading, at: int) -> bool:
     return text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | TIMES and r.texts[at - 1] in BOTH | _OF)
 
 
-def _has_gaps(r: Reading, column: int) -> bool:
-    return any(row[column] is None for table in r.tables for row in table.values)
-
-
 def find_signs(r: Reading) -> None:
     """Take `negative` and `no rain` for a condition on the column of numbers that is named."""
     for column in r.measures():
@@ -654,7 +657,7 @@ def find_signs(r: Reading) -> None:
                 r.by[at], r.has_value = "number", True
                 r.score += 3
         denied = [at for at in places if at and r.by[at - 1] == "negation?"]
-        if denied and 0.0 not in r.names.numbers[column] and _has_gaps(r, column):
+        if denied and 0.0 not in r.names.numbers[column] and r.has_gaps(column):
             r.by[denied[0] - 1] = "negation"
             r.filters.append(Filter(column, "is null"))
             r.has_value = True

@@ -83,6 +83,7 @@ class Reading:
             self.negations |= {"no"}
         self.series: tuple[int, ...] = ()  # columns of one measure, each for a time
         self.is_tied_series = False  # whether a word names several of them
+        self.agent: int | None = None  # the only column of texts of which a verb tells
         self.role: int | None = None  # the column of numbers of which a verb tells
 
     @property
@@ -167,7 +168,7 @@ class Reading:
         dates = [at for at, column in enumerate(self.columns) if column.type == "date"]
         if len(dates) < 2:
             return dates[0] if dates else None
-        named = [at for at in dates if self.is_named(at)]
+        named = [at for at in dates if at in self.mentioned] or [at for at in dates if self.is_named(at)]
         return named[0] if len(named) == 1 else None
 
     def is_named(self, column: int) -> bool:
@@ -232,7 +233,8 @@ class Reading:
             return self.role
         if len(measures) > 1:
             is_about_rows = any(self.is_unique(one) for one in self.mentioned if self.columns[one].type == "text")
-            column = self.money() if is_about_rows or self.subject else None
+            is_total = self.has("sum") and self.has_value
+            column = self.money() if is_about_rows or self.subject or is_total else None
             if column is not None and not any(word.text in TOTALS for word in self.names.headers[column]):
                 self.is_sure = False  # one of several columns, by default
             return column
@@ -256,7 +258,10 @@ class Reading:
         filtered = {one.column for one in self.filters} | {column for column, _is_negated in self.values}
         named = [at for at in fitting if at in self.mentioned and at not in filtered]
         is_other = "person" in wanted and any(self._tells_who(at, wanted) for at in fitting if at not in filtered)
-        if len(named) == 1 and (not is_other or self._tells_who(named[0], wanted)):
+        if "person" in wanted and self.agent is not None and self.agent not in filtered:
+            return self.agent  # whose part the verb names: `who handled it`
+        is_verb = len(named) == 1 and self.mentioned[named[0]] == [1] and not self.is_code(named[0])
+        if len(named) == 1 and (is_verb or not is_other or self._tells_who(named[0], wanted)):
             return named[0]  # `who has had a tool` asks for its borrower
         if kind == "date" and len(fitting) == 1:
             return fitting[0]
@@ -306,6 +311,10 @@ class Reading:
             if by == "asked":
                 return self.asked_column(text)
         return None
+
+    def has_gaps(self, column: int) -> bool:
+        """Return whether some cells of a column are empty."""
+        return any(row[column] is None for table in self.tables for row in table.values)
 
     def is_unique(self, column: int) -> bool:
         values = [row[column] for table in self.tables for row in table.values if row[column] is not None]

@@ -69,6 +69,8 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
          "billets exemplaires quantite entradas bilhetes karten"),
         ("produce produced produces generate generated produz produziu produziram produjo produjeron erzeugt erzeugten "
          "produziert produit", "output production yield erzeugung produccion producao ertrag energy"),
+        ("sold sell sells vendio vendieron vendeu venderam verkauft verkaufte vendu vend",
+         "seller vendedor vendedora verkaufer verkauferin salesperson vendeur cashier"),
         ("sing sings singt singen canta cantan cantam chante", "voice stimme voz voix"),
         ("attend attended attends", "attendees visitors participants guests audience attendance"),
         ("teach taught teaches", "teacher tutor instructor trainer coach"),
@@ -187,7 +189,7 @@ RELATED = tuple(
         "visitors visitor attendance audience spectators attendees tickets besucher visitantes espectadores publico visiteurs",
         "memory ram arbeitsspeicher memoria memoire",
         "storage disk disc festplatte disco",
-        "operating os betriebssystem",
+        "operating system os betriebssystem",
         "cpu processor prozessor",
         "phone telephone telefon telefono telefone mobile tel",
         "email mail e",
@@ -272,7 +274,7 @@ THINGS = _set(
 TELEPHONES = _set("phone telephone tel mobile telefon telefono telefone handy movil telemovel celular portable")
 """Words in headers of telephone numbers."""
 OWNING = _set(
-    "own owns have has had with got lent loaned borrowed emprestado emprestados emprestada emprestadas prestado prestados "
+    "get gets got receive received own owns have has had with got lent loaned borrowed emprestado emprestados emprestada emprestadas prestado prestados "
     "prestada prestadas verliehen ausgeliehen prete pretes tem tiene besitzt hat haben possui possuem"
 )
 """Words of a question for a cell that is filled where others of its column are empty."""
@@ -339,3 +341,9 @@ HONORIFICS = _set("dr mr mrs ms miss prof professor herr frau sr sra don dona mm
 """Words before a name."""
 CLOCK_WORDS = _set("time zeit uhrzeit tiempo tempo temps heure hora")
 """Words of a question for a time of the day or a duration."""
+HOLDERS = _set(
+    "tenant customer client member owner employee student pupil runner holder resident patient guest donor traveller "
+    "mieter kunde mitglied mitarbeiter schuler patient gast inquilino cliente socio empleado alumno paciente locataire "
+    "membre employe eleve aluno funcionario"
+)
+"""Words in headers of whom a row is about: what the row tells is told of them."""

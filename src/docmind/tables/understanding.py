@@ -99,6 +99,7 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_spans(r)
     find_values(r)
     find_opposites(r)
+    find_events(r)
     find_dates(r)
     find_clocks(r)
     find_numbers(r)
@@ -109,7 +110,6 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_places(r)
     find_phrasal(r)
     find_times(r)
-    find_events(r)
     find_roles(r)
     find_directions(r)
     if not find_titles(r):

@@ -64,6 +64,4 @@ def is_derived(one: str, other: str) -> bool:
     """Return whether two words are made of one: `cooks` and `cooking`, `inspected` and `inspection`."""
     if min(len(one), len(other)) < _LEAST or one[0].isdigit() or other[0].isdigit():
         return False
-    if one.endswith("ing") and other == stem(one):
-        return False  # `training` is no `train`
     return stem(one) == stem(other)

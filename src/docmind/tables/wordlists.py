@@ -238,7 +238,7 @@ ASKED_COLUMNS: Mapping[str, frozenset[str]] = {
         ("who whose whom quem quien quienes wer qui",
          "name person who contact member owner employee author teacher student customer client nome nombre pessoa "
          "persona quem quien wer nom mitarbeiter kunde lender borrower tenant resident driver leader responsible "
-         "family household child kid pupil student swimmer cyclist athlete traveller traveler passenger guest patient "
+         "vendedor verkaufer vendeur agent family household child kid pupil student swimmer cyclist athlete traveller traveler passenger guest patient "
          "teacher instructor trainer coach conductor photographer speaker volunteer applicant candidate employee worker "
          "staff colleague gardener helper cook singer musician visitor donor witness participant buyer seller supplier "
          "doctor nurse vet dentist landlord holder keeper manager boss assignee familie kind schuler patient arzt trainer "
