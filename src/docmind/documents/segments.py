@@ -28,7 +28,7 @@ from docmind.wording import _
 
 _LENGTH = struct.Struct(">I")
 _HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id"}  # tables of a segment, and the order of their rows
-_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b""}, "nodes": {"context": ""}}
+_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b"", "ocr": ""}, "nodes": {"context": ""}}
 """Columns that tables of a segment got later, with the value of rows that do not use them."""
 
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"

@@ -43,11 +43,13 @@ from docmind.documents import (
 from docmind.embedding import TextEmbedder, token_embedder
 from docmind.errors import (
     CancelledError,
+    ConfigError,
     DiskFullError,
     DocMindError,
     IndexMismatchError,
     NotFoundError,
     PasswordNeededError,
+    ReaderFailedError,
     ReadingError,
     VaultError,
 )
@@ -55,7 +57,7 @@ from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
-from docmind.records.documents import AddResult, DocumentInfo, Ingestion, Loss, ParsedPage, Upload
+from docmind.records.documents import AddResult, DocumentInfo, Ingestion, Loss, OcrChoice, ParsedPage, Upload
 from docmind.storage import Connection, Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
@@ -348,6 +350,58 @@ class Ingest:
         self._db.settle()
         self._index.started().mirror.put(doc_id)
 
+    def read_by(
+        self,
+        doc_id: str,
+        choice: OcrChoice,
+        page_nos: Collection[int] = (),
+        *,
+        report: Callable[[int, int], None],
+    ) -> DocumentInfo:
+        """Read a document, or these pages of it, again as `choice` says, and return it.
+
+        `report` gets the pages done of all; what it raises ends the reading, and the pages read until then stay. Each
+        page is as it was until its new text is stored. Raises `NotFoundError` also for a page that is not there,
+        `ConfigError` where the document is still being read, or an engine or language is missing,
+        `ReaderFailedError` where OCR could not read some pages, which keep their text, and what `read_again` raises.
+        """
+        self._ocr.check(choice)
+        self.start()
+        self._index.ready()
+        done = 0
+
+        def step(stage: str, count: int, total: int) -> None:
+            nonlocal done
+            done = count
+            report(count, len(numbers))
+
+        with self._alone(Step(), [doc_id]):
+            started = time.monotonic()
+            info, upload = self._original_of(doc_id)
+            numbers = _numbers_of(info, page_nos)
+            try:
+                with self._reader.read(upload, skip=set(range(1, info.pages + 1)) - numbers) as reading:
+                    if reading.pages != info.pages:
+                        raise ConfigError(
+                            _("{document} has other pages now than when it was read.").format(document=info.document),
+                            hint=_("Add the file again: docmind add FILE."),
+                        )
+                    failed, _language = self._read(info, reading, [], Step(page=step), choice)
+            finally:
+                if done:
+                    language = majority([page.language for page in self._catalog.pages_of(doc_id)])
+                    engine = choice.engine or self._ocr.engine
+                    how = info.ingestion and replace(
+                        info.ingestion, ocr_engine=engine, seconds=round(time.monotonic() - started, 3)
+                    )
+                    self._catalog.finish_document(doc_id, language=language, ingestion=how)
+                    self._index.started().mirror.put(doc_id)
+        self._db.settle()
+        self.commit()
+        if failed:
+            raise ReaderFailedError(failed, hint=_("The text that these pages had is kept."))
+        return self._catalog.document(doc_id)
+
     def _read_missing(self, info: DocumentInfo, upload: Upload, stored: list[PageRecord]) -> str:
         """Read the pages that are not stored, and return the language of most pages."""
         with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:
@@ -504,10 +558,13 @@ class Ingest:
         told = ngettext("The file inside it is read next.", "The {n} files inside it are read next.", taken)
         return told.format(n=number_text(taken)) if taken else ""
 
-    def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:
+    def _read(
+        self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step, again: OcrChoice | None = None
+    ) -> tuple[str, str]:
         """Seal and commit all pages; return notes for the user, and the language of most pages.
 
-        Where `step.check` raises, the pages read so far are stored before the exception is passed on.
+        Where `step.check` raises, the pages read so far are stored before the exception is passed on. `again` is how
+        pages are read that have a text already: one that OCR cannot read keeps it.
         """
         from docmind.ingest.llama_nodes import Pipeline  # a second of LlamaIndex, while the first pages are being read
 
@@ -528,9 +585,11 @@ class Ingest:
             step.check()
             step.page("ocr", done, info.pages)
 
-        with OcrPass(self._ocr, self._settings.reading.workers, waiting) as ocr:
+        with OcrPass(self._ocr, self._settings.reading.workers, waiting, again or OcrChoice()) as ocr:
             try:
                 for page in ocr.through(reading):
+                    if again is not None and page.page_no in ocr.failed:  # its text of before stays
+                        continue
                     batch.append(page)
                     done += 1
                     step.page("reading", done, info.pages)
@@ -577,7 +636,7 @@ class Ingest:
             with self._db.transaction(is_step=True):  # the last one marks the document ready
                 self._catalog.put_pages(records)
                 self._lookalike.keep({record.image.sha256: record.marks for record in records})
-                self._nodes.put(nodes)
+                self._nodes.replace_on(info.doc_id, [record.page_no for record in records], nodes)
                 pipeline.keep(made)
         return [record.language for record in records]
 
@@ -668,6 +727,20 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
     )
     versions = (("docmind", __version__), *_versions(reading.engine))
     return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+
+
+def _numbers_of(info: DocumentInfo, page_nos: Collection[int]) -> set[int]:
+    """Return the pages to read again: all, or those that are named."""
+    if info.status != "ready":
+        raise ConfigError(
+            _("{document} cannot be read again while it is being read.").format(document=info.document),
+            hint=_("Wait until all its pages are read."),
+        )
+    numbers = set(page_nos) or set(range(1, info.pages + 1))
+    if not numbers <= set(range(1, info.pages + 1)):
+        told = ngettext("This document has {n} page.", "This document has {n} pages.", info.pages)
+        raise NotFoundError(told.format(n=info.pages), hint=_("Choose a page from 1 to {n}.").format(n=info.pages))
+    return numbers
 
 
 @cache

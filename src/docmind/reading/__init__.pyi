@@ -5,12 +5,13 @@ from .file_type import has_known_name, is_code, is_plain, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
-from .ocr.engine import Ocr, OcrPass, PictureText, telling, turn_of
+from .ocr.engine import ENGINE_NAMES, Ocr, OcrPass, PictureText, engines, languages, ocr_text, telling, turn_of
 from .reader import Reader, Reading
 from .sheets import is_sheet
 from .whole_text import text_of_file
 
 __all__ = [
+    "ENGINE_NAMES",
     "FileReader",
     "Ocr",
     "OcrPass",
@@ -19,13 +20,16 @@ __all__ = [
     "Reader",
     "Reading",
     "Rules",
+    "engines",
     "find_browser",
     "grey_of_page",
     "has_known_name",
     "is_code",
     "is_plain",
     "is_sheet",
+    "languages",
     "may_be_plain",
+    "ocr_text",
     "open_picture",
     "open_query",
     "telling",

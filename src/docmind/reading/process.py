@@ -123,6 +123,7 @@ def _send(outgoing: BinaryIO, page: ParsedPage, losses: list[list[Any]]) -> None
         "confidence": page.confidence,
         "needs_ocr": page.needs_ocr,
         "is_layer_suspect": page.is_layer_suspect,
+        "dpi": page.dpi,
     }
     write_frame(
         outgoing,

@@ -373,6 +373,11 @@ def m023_enclosed(db: Connection) -> None:
     db.execute("CREATE INDEX uploads_parent ON uploads (parent_id) WHERE parent_id <> ''")
 
 
+def m026_ocr_of_pages(db: Connection) -> None:
+    """Add to pages how OCR read them, as JSON; of those that are there it is not known."""
+    db.execute("ALTER TABLE pages ADD COLUMN ocr TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -397,4 +402,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m021_pages_that_wait,
     m022_series,
     m023_enclosed,
+    m026_ocr_of_pages,
 )

@@ -147,6 +147,7 @@ class PdfFile:
             needs_ocr=wanted,
             is_layer_suspect=is_suspect,
             blocks=pack(blocks),
+            dpi=round(scale * 72),
         )
 
     def _blocks(self, layer: Layer, page_no: int, width: int, height: int) -> list[PageBlock]:
