@@ -208,6 +208,13 @@ CALLS = (
     ),
     Call("documents.enclosed", "GET", "/documents/{doc_id}/enclosed", tuple[EnclosedFile, ...], {"doc_id": Name}),
     Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),
+    Call(
+        "documents.read_again", "POST", "/documents/{doc_id}/read-again", DocumentInfo,
+        {
+            "doc_id": Name, "pages": Numbers, "engine": Literal["rapidocr", "tesseract", ""], "languages": Title,
+            "mode": Literal["auto", "always", "never", ""],
+        },
+    ),
     Call("documents.tags", "GET", "/tags", dict[str, int]),
     Call("documents.tag", "POST", "/tags", None, {"doc_ids": Ids, "add": Tags, "remove": Tags}),
     Call("documents.set_language", "POST", "/language", None, {"doc_ids": Ids, "language": Language}),

@@ -23,7 +23,7 @@ from docmind.documents.columns import (
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.figures import Figures, images_of_figures, put_figures
-from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
+from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, readable_texts, stored_ocr
 from docmind.documents.threads import join_thread
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
 from docmind.documents.words import Words
@@ -107,7 +107,9 @@ class Version:
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
-_PAGE_COLUMNS = ", ".join((*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected"))
+_PAGE_COLUMNS = ", ".join(
+    (*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected", "ocr")
+)
 
 
 # A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
@@ -507,13 +509,13 @@ class Catalog:
             self._damaged.pop((page.doc_id, page.page_no), None)
         with self._db.transaction() as db:
             db.executemany(
-                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 16)})",
+                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 17)})",
                 [
                     (
                         *(page.page_id, page.doc_id, page.page_no, page.width, page.height, page.text, page.words),
                         *(page.text_source, page.confidence, page.language),
                         *(page.image.sha256, page.image.suffix, page.thumbnail.sha256, page.thumbnail.suffix),
-                        *(page.blocks, page.uncorrected),
+                        *(page.blocks, page.uncorrected, stored_ocr(page.ocr)),
                     )
                     for page in pages
                 ],
@@ -786,11 +788,12 @@ def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
 
 
 def _page(row: Row) -> PageRecord:
-    *plain, image, image_suffix, thumbnail, thumbnail_suffix, blocks, uncorrected = row
+    *plain, image, image_suffix, thumbnail, thumbnail_suffix, blocks, uncorrected, ocr = row
     return PageRecord(
         **dict(zip(_PLAIN, plain, strict=True)),
         image=artifact_of(image, image_suffix),
         thumbnail=artifact_of(thumbnail, thumbnail_suffix),
         blocks=blocks,
         uncorrected=uncorrected,
+        ocr=ocr_of(ocr),
     )

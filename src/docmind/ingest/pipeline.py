@@ -53,6 +53,7 @@ from docmind.errors import (
     IndexMismatchError,
     NotFoundError,
     PasswordNeededError,
+    ReaderFailedError,
     ReadingError,
     VaultError,
 )
@@ -69,6 +70,7 @@ from docmind.records.documents import (
     Figure,
     Ingestion,
     Loss,
+    OcrChoice,
     ParsedPage,
     Upload,
 )
@@ -369,6 +371,58 @@ class Ingest:
         self._db.settle()
         self._index.started().mirror.put(doc_id)
 
+    def read_by(
+        self,
+        doc_id: str,
+        choice: OcrChoice,
+        page_nos: Collection[int] = (),
+        *,
+        report: Callable[[int, int], None],
+    ) -> DocumentInfo:
+        """Read a document, or these pages of it, again as `choice` says, and return it.
+
+        `report` gets the pages done of all; what it raises ends the reading, and the pages read until then stay. Each
+        page is as it was until its new text is stored. Raises `NotFoundError` also for a page that is not there,
+        `ConfigError` where the document is still being read, or an engine or language is missing,
+        `ReaderFailedError` where OCR could not read some pages, which keep their text, and what `read_again` raises.
+        """
+        self._ocr.check(choice)
+        self.start()
+        self._index.ready()
+        done = 0
+
+        def step(stage: str, count: int, total: int) -> None:
+            nonlocal done
+            done = count
+            report(count, len(numbers))
+
+        with self._alone(Step(), [doc_id]):
+            started = time.monotonic()
+            info, upload = self._original_of(doc_id)
+            numbers = _numbers_of(info, page_nos)
+            try:
+                with self._reader.read(upload, skip=set(range(1, info.pages + 1)) - numbers) as reading:
+                    if reading.pages != info.pages:
+                        raise ConfigError(
+                            _("{document} has other pages now than when it was read.").format(document=info.document),
+                            hint=_("Add the file again: docmind add FILE."),
+                        )
+                    failed, _language = self._read(info, reading, [], Step(page=step), choice)
+            finally:
+                if done:
+                    language = majority([page.language for page in self._catalog.pages_of(doc_id)])
+                    engine = choice.engine or self._ocr.engine
+                    how = info.ingestion and replace(
+                        info.ingestion, ocr_engine=engine, seconds=round(time.monotonic() - started, 3)
+                    )
+                    self._catalog.finish_document(doc_id, language=language, ingestion=how)
+                    self._index.started().mirror.put(doc_id)
+        self._db.settle()
+        self.commit()
+        if failed:
+            raise ReaderFailedError(failed, hint=_("The text that these pages had is kept."))
+        return self._catalog.document(doc_id)
+
     def _read_missing(self, info: DocumentInfo, upload: Upload, stored: list[PageRecord]) -> str:
         """Read the pages that are not stored, and return the language of most pages."""
         with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:
@@ -563,10 +617,13 @@ class Ingest:
         told = ngettext("The file inside it is read next.", "The {n} files inside it are read next.", taken)
         return told.format(n=number_text(taken)) if taken else ""
 
-    def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:
+    def _read(
+        self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step, again: OcrChoice | None = None
+    ) -> tuple[str, str]:
         """Seal and commit all pages; return notes for the user, and the language of most pages.
 
-        Where `step.check` raises, the pages read so far are stored before the exception is passed on.
+        Where `step.check` raises, the pages read so far are stored before the exception is passed on. `again` is how
+        pages are read that have a text already: one that OCR cannot read keeps it.
         """
         from docmind.ingest.llama_nodes import Pipeline  # a second of LlamaIndex, while the first pages are being read
 
@@ -587,9 +644,11 @@ class Ingest:
             step.check()
             step.page("ocr", done, info.pages)
 
-        with OcrPass(self._ocr, self._settings.reading.workers, waiting) as ocr:
+        with OcrPass(self._ocr, self._settings.reading.workers, waiting, again or OcrChoice()) as ocr:
             try:
                 for page in ocr.through(reading):
+                    if again is not None and page.page_no in ocr.failed:  # its text of before stays
+                        continue
                     batch.append(page)
                     done += 1
                     step.page("reading", done, info.pages)
@@ -642,7 +701,7 @@ class Ingest:
                 self._catalog.put_pages(records)
                 self._corrections.replace(info.doc_id, corrections)
                 self._lookalike.keep({record.image.sha256: record.marks for record in records})
-                self._nodes.put(nodes)
+                self._nodes.replace_on(info.doc_id, [record.page_no for record in records], nodes)
                 pipeline.keep(made)
         return [record.language for record in records]
 
@@ -757,6 +816,20 @@ def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> 
         )
         for number, one in enumerate(page.figures, 1)
     )
+
+
+def _numbers_of(info: DocumentInfo, page_nos: Collection[int]) -> set[int]:
+    """Return the pages to read again: all, or those that are named."""
+    if info.status != "ready":
+        raise ConfigError(
+            _("{document} cannot be read again while it is being read.").format(document=info.document),
+            hint=_("Wait until all its pages are read."),
+        )
+    numbers = set(page_nos) or set(range(1, info.pages + 1))
+    if not numbers <= set(range(1, info.pages + 1)):
+        told = ngettext("This document has {n} page.", "This document has {n} pages.", info.pages)
+        raise NotFoundError(told.format(n=info.pages), hint=_("Choose a page from 1 to {n}.").format(n=info.pages))
+    return numbers
 
 
 @cache

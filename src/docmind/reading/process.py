@@ -151,6 +151,7 @@ def _send(outgoing: BinaryIO, page: ParsedPage, losses: list[list[Any]]) -> None
             [each.box, each.size, each.text, each.caption, each.start, each.end, _look(each.image), len(each.image)]
             for each in page.figures
         ],
+        "dpi": page.dpi,
     }
     text = page.text.encode("utf-8", "replace")
     images = b"".join([each.image for each in page.figures])

@@ -82,7 +82,8 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
     except (TypeError, ValueError, KeyError, DamagedError) as error:
         raise WorkerFailedError("a worker sent a page that cannot be read") from error
     sides = _is_count(page.width) and _is_count(page.height) and max(page.width, page.height) <= _LARGEST_SIDE
-    told = page.text_source in get_args(TextSource) and isinstance(page.confidence, int | float)
+    told = page.text_source in get_args(TextSource) and isinstance(page.confidence, int | float) and page.ocr is None
+    told = told and type(page.dpi) is int and 0 <= page.dpi <= _MOST
     if not (sides and told and _is_count(page.page_no) and page.page_no <= pages and page.page_no not in before):
         raise WorkerFailedError("a worker sent a page that cannot be one of this document")
     return page

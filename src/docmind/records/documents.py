@@ -105,9 +105,45 @@ class Enclosed:
     error: str = ""
 
 
+OcrEngine = Literal["rapidocr", "tesseract"]
+OcrMode = Literal["auto", "always", "never"]
+"""Which pages OCR reads: those without a good text layer, all that have a picture, none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OcrChoice:
+    """How pages are read by OCR; what is empty is taken from the settings. `languages` are Tesseract's codes."""
+
+    engine: OcrEngine | Literal[""] = ""
+    languages: str = ""
+    mode: OcrMode | Literal[""] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OcrReading:
+    """How the text of a page was read from its picture: names and numbers, nothing of the text.
+
+    `engine` and `version` are of the program whose text was kept, `languages` are Tesseract's codes where it was that
+    one, `tries` counts the readings of the picture, of which one was kept, and `turn` is how far the picture was turned
+    for it, counter-clockwise in degrees. `dpi` is the resolution of the page image; 0 where the size of the sheet is
+    not known. `doubt`, 0..1, is the share of the text in lines that may be wrong.
+    """
+
+    engine: str
+    version: str = ""
+    languages: str = ""
+    tries: int = 1
+    turn: int = 0
+    dpi: int = 0
+    doubt: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageText:
-    """What a page says and how that was read: what every record of a page has. Sizes are pixels of the page image."""
+    """What a page says and how that was read: what every record of a page has. Sizes are pixels of the page image.
+
+    `ocr` is how OCR read it, None where it did not, or where that was before this was kept.
+    """
 
     page_no: int
     width: int
@@ -115,6 +151,7 @@ class PageText:
     text: str
     text_source: TextSource
     confidence: float
+    ocr: OcrReading | None = None
 
     def said(self) -> dict[str, Any]:
         """Return the values of these fields by name, for another record of the same page."""
@@ -156,6 +193,8 @@ class ParsedPage(PageText):
     needs_ocr: bool = False
     is_layer_suspect: bool = False
     """Whether `text` is to be compared with the picture: a layer that is not seen, on a page that is one picture."""
+    dpi: int = 0
+    """The resolution of `image`; 0 where the size of the sheet is not known."""
     marks: bytes = field(default=b"", repr=False)
     """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
     blocks: bytes = field(default=b"", repr=False)

@@ -410,6 +410,11 @@ def m025_corrections(db: Connection) -> None:
     db.execute("ALTER TABLE pages ADD COLUMN uncorrected BLOB NOT NULL DEFAULT x''")
 
 
+def m026_ocr_of_pages(db: Connection) -> None:
+    """Add to pages how OCR read them, as JSON; of those that are there it is not known."""
+    db.execute("ALTER TABLE pages ADD COLUMN ocr TEXT NOT NULL DEFAULT ''")
+
+
 def m027_mails(db: Connection) -> None:
     """Add to documents who wrote a mail, to whom and when, its ids, and its thread; those that are there have none."""
     for column in ("sender", "recipients", "sent_at", "thread", "message_id", "refers_to", "topic"):
@@ -451,6 +456,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     m023_enclosed,
     m024_figures,
     m025_corrections,
+    m026_ocr_of_pages,
     m027_mails,
     m028_uploads_that_replace,
 )

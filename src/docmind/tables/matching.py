@@ -46,8 +46,8 @@ from docmind.tables.wordlists import (
     BETWEEN,
     BILLED,
     CHANGING,
-    COUNTED_ROWS,
     COUNT_HEADERS,
+    COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
     HEADS,
@@ -590,26 +590,25 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
-        elif text in BOTH and len(r.filters) > 1:
-            r.by[at] = "light"
-        elif text in GAMES and any(one in r.mentioned for one in r.measures()):
-            r.by[at] = "light"
-        elif text in YEAR_UNIT and r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_within_year(r):
-            r.by[at] = "light"
-        elif text in CONTAINERS and r.has_value and _counts_things(r):
-            r.by[at] = "light"
-        elif text in MODALS and r.asked.language == "en" and at and r.texts[at - 1] not in TIME_BEFORE:
-            r.by[at] = "light"
-        elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
+        elif (
+            (text in BOTH and len(r.filters) > 1)
+            or (text in GAMES and any(one in r.mentioned for one in r.measures()))
+            or (text in YEAR_UNIT and r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_within_year(r))
+            or (text in CONTAINERS and r.has_value and _counts_things(r))
+            or (text in MODALS and r.asked.language == "en" and at and r.texts[at - 1] not in TIME_BEFORE)
+            or text in NEUTRAL
+            or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at))
+        ):
             r.by[at] = "light"
 
 
 def _is_within_year(r: Reading) -> bool:
     """Return whether all dates of the column of dates are of one year."""
     column = r.date_column()
-    return column is not None and len(
-        {str(row[column])[:4] for table in r.tables for row in table.values if row[column] is not None}
-    ) == 1
+    return (
+        column is not None
+        and len({str(row[column])[:4] for table in r.tables for row in table.values if row[column] is not None}) == 1
+    )
 
 
 def _counts_things(r: Reading) -> bool:

@@ -148,7 +148,9 @@ OPPOSITES: Mapping[str, frozenset[str]] = {
 SETTLED = _set("paid unpaid settled unsettled bezahlt unbezahlt pago pagado pagada paye payee impago owed outstanding")
 """Words for what a column of yes and no tells of an amount."""
 LASTING = _set("longest shortest langsten kurzesten")
-LENGTHS = _set("langste langster langstes kurzeste kurzester mas_largo mas_larga mas_corto mais_longo mais_longa mais_curto")
+LENGTHS = _set(
+    "langste langster langstes kurzeste kurzester mas_largo mas_larga mas_corto mais_longo mais_longa mais_curto"
+)
 """Other superlatives of lengths."""
 SINCE_HEADERS = _set(
     "frozen stored added opened installed planted "
@@ -303,9 +305,13 @@ CONTAINERS = _set(
     "caixa caixas saco sacos pacote pacotes boite boites bouteille bouteilles sac sacs paquet paquets unidades unites"
 )
 """What a thing is counted in."""
-WON = _set("won win wins winner gewann gewonnen gewinner sieger gano ganado ganador ganhou vencedor venceu gagne gagnant")
+WON = _set(
+    "won win wins winner gewann gewonnen gewinner sieger gano ganado ganador ganhou vencedor venceu gagne gagnant"
+)
 """Words for the first place."""
-REACHING = _set("came come finished finish finishes ended placed was is got took kam wurde belegte quedo llego ficou chegou")
+REACHING = _set(
+    "came come finished finish finishes ended placed was is got took kam wurde belegte quedo llego ficou chegou"
+)
 """Verbs before a place in an order."""
 DATED: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     (_set(verbs), frozenset(headers.split(",")))

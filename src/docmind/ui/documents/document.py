@@ -17,7 +17,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
 from docmind.ui.app.page_links import figure_link, reader_link, xray_link
-from docmind.ui.documents import embedding, library, versions
+from docmind.ui.documents import embedding, library, reading_again, versions
 from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     if title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
     _draw_actions(docmind, info, begin_in)
+    reading_again.draw_progress(info.doc_id)
     embedding.progress(docmind)
     with st.container(key="document"):
         facts, rest = st.columns([0.36, 0.64], gap="large")
@@ -86,6 +87,11 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str]
         edit = (library.RENAME, (info.doc_id,))
         st.button(_("Rename"), icon=":material/edit:", key="document-rename", on_click=library.ask, args=edit)
         versions.draw_actions(docmind, info)
+        if reading_again.can_be(info):
+            again = (library.READ_AGAIN, (info.doc_id,))
+            st.button(
+                _("Read again…"), icon=":material/scanner:", key="document-reread", on_click=library.ask, args=again
+            )
         gone = (docmind, (info.doc_id,))
         st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.move_to_bin, args=gone)
         erased = (library.PURGE, (info.doc_id,))

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from docmind import visual
 from docmind.errors import NotFoundError
+from docmind.reading import ocr_text
 from docmind.records.answers import Source
 from docmind.records.conversations import Turn
 from docmind.records.search import Quad
@@ -44,7 +45,7 @@ def _page(docmind: DocMind, request: Request) -> Response:
     facts.append(
         {
             "layer": _("Text from the file"),
-            "ocr": _("Text by OCR, {percent} % confidence").format(percent=round(100 * page.confidence)),
+            "ocr": ocr_text(page.ocr, page.confidence) if page.ocr is not None else _("Text by OCR"),
             "none": _("No text was found on this page"),
         }[page.text_source]
     )

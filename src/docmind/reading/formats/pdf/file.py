@@ -156,6 +156,7 @@ class PdfFile:
             is_layer_suspect=is_suspect,
             blocks=pack(blocks),
             figures=figures,
+            dpi=round(scale * 72),
         )
 
     def _blocks(self, layer: Layer, lines: Lines, page_no: int, width: int, height: int) -> list[PageBlock]:
