@@ -182,6 +182,7 @@ CALLS = (
         "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
     ),
     Call("documents.enclosed", "GET", "/documents/{doc_id}/enclosed", tuple[EnclosedFile, ...], {"doc_id": Name}),
+    Call("documents.inside", "GET", "/inside", int, {"doc_ids": Ids}),
     Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),
     Call("documents.tags", "GET", "/tags", dict[str, int]),
     Call("documents.tag", "POST", "/tags", None, {"doc_ids": Ids, "add": Tags, "remove": Tags}),

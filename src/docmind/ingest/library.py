@@ -137,6 +137,10 @@ class Library:
         self._catalog.document(doc_id)
         return self._catalog.enclosed.of(doc_id)
 
+    def inside(self, doc_ids: Sequence[str]) -> int:
+        """Return how many documents go to the bin, or are erased, with these, because they lie in them alone."""
+        return len(self._catalog.enclosed.going_with(doc_ids))
+
     # versions
 
     def earlier_versions(self, doc_id: str) -> tuple[DocumentInfo, ...]:
