@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from archives import archive
 from desks import settings_in, text_pdf
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, ReadingSettings, Settings
+from docmind.conversations import draft_markdown, listing_csv, listing_markdown
+from docmind.errors import NotFoundError
 from docmind.index.ephemeral import EphemeralIndex
 from docmind.llm.service import OneModel
 from docmind.records.documents import Upload
 from docmind.storage.database import Database
 from docmind_testkit import FakeChatModel
 from looking import wait_for
+from mails import mail
 
 # None of them is a word, so that no file contains one by chance; each is used in one place only.
 IN_TEXT = "Quokkazephyrine"
@@ -26,7 +32,17 @@ IN_TAG = "Zinfandelmarquee"
 IN_QUESTION = "Yachtsmarzipan"
 IN_ANSWER = "Jackdawsquizzical"
 IN_MEMORY = "Fjordvexillology"
-CANARIES = (IN_TEXT, IN_TITLE, IN_NAME, IN_TABLE, IN_TAG, IN_QUESTION, IN_ANSWER, IN_MEMORY)
+IN_MEMBER = "Brimplequokkish"  # the name of a file in an archive, and its folder
+IN_ARCHIVED = "Glimmersphynxian"  # its text
+IN_SUBJECT = "Kumquatzeppelin"  # of a mail
+IN_ATTACHMENT = "Plughvexomorph"  # the name of a file attached to it
+IN_ATTACHED = "Drizzlewyvernic"  # its text
+IN_VERSION = "Mazurkazygotes"  # the text of an earlier version
+IN_DRAFT = "Snorkelbyzantium"  # a text that is checked
+INSIDE = (IN_MEMBER, IN_ARCHIVED, IN_SUBJECT, IN_ATTACHMENT, IN_ATTACHED, IN_VERSION)
+CANARIES = (
+    IN_TEXT, IN_TITLE, IN_NAME, IN_TABLE, IN_TAG, IN_QUESTION, IN_ANSWER, IN_MEMORY, *INSIDE, IN_DRAFT,
+)  # fmt: skip
 RARE = "ñandúçãoß"  # beyond ASCII, where encodings differ
 
 
@@ -103,6 +119,87 @@ def uploads() -> list[Upload]:
         Upload(f"{IN_NAME}.csv", f"part,price\n{IN_TABLE},42\n{IN_TEXT},7\n".encode()),
         Upload(f"{IN_NAME} again.txt", b""),
     ]
+
+
+def further_uploads() -> list[Upload]:
+    """Return an archive, a mail with a file attached, and two versions of a lease, of which the second replaces one."""
+    attached = (
+        "--B\nContent-Type: text/plain\n\nSee the attached file.\n"
+        f'--B\nContent-Type: text/plain; name="{IN_ATTACHMENT}.txt"\n'
+        f'Content-Disposition: attachment; filename="{IN_ATTACHMENT}.txt"\n\n'
+        f"The {IN_ATTACHED} valve is checked in spring by the {RARE} fitter.\n--B--\n"
+    )
+    letter = mail(attached, {"Subject": f"About {IN_SUBJECT}"}, kind="multipart/mixed; boundary=B")
+    lease = "Whoever lives here pays. The rent of the mill house is {} crowns a month. It is due on the third. {}"
+    return [
+        archive("papers.zip", {f"{IN_MEMBER}/{IN_MEMBER}.txt": f"The {IN_ARCHIVED} lamp is lit at dusk by Ana."}),
+        Upload("letter.eml", letter),
+        Upload("lease.txt", lease.format(900, f"The {IN_VERSION} clause holds.").encode()),
+        Upload("lease.txt", lease.format(950, "").encode(), replaces=True),
+    ]
+
+
+def held_in(desk: DocMind, words: Sequence[str]) -> list[str]:
+    """Return which words stand in which table of the open database."""
+    found = []
+    with desk.vault.database.transaction() as db:
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for row in db.execute(f'SELECT * FROM "{table}"').fetchall():
+                said = " ".join(one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in row)
+                found += [f"{word} in {table}" for word in words if word in said]
+    return found
+
+
+@pytest.mark.slow
+def test_files_inside_versions_lists_and_drafts_are_unreadable_and_leave_nothing(tmp_path: Path) -> None:
+    """Names and texts of zip members, attachments and versions, on the disk, and in the library after an erasure."""
+    settings = settings_in(tmp_path)
+    with DocMind(settings) as desk:
+        results = desk.add(further_uploads())
+        assert [result.status for result in results] == ["added"] * 4
+        assert {one.document for result in results for one in result.enclosed} == {
+            f"{IN_MEMBER}.txt", f"{IN_ATTACHMENT}.txt",
+        }  # fmt: skip
+        assert [info.document for info in desk.documents.binned()] == ["lease.txt"]
+        thread_id = desk.conversations.create("Lamps").thread_id
+        turn = desk.conversations.ask(f"When is the {IN_ARCHIVED} lamp lit?", thread_id=thread_id)
+        assert turn.answer is not None
+        assert turn.answer.sources[0].place == "in papers.zip"
+        listed = desk.find(IN_ATTACHED)
+        assert IN_SUBJECT in listing_csv(listed)
+        assert IN_SUBJECT in listing_markdown(listed)
+        checked = desk.check(f"The {IN_ATTACHED} valve is checked in spring by the fitter. {IN_DRAFT} is not there.")
+        assert IN_SUBJECT in draft_markdown(checked)
+        assert set(INSIDE) <= {told.split(" in ")[0] for told in held_in(desk, INSIDE)}, "the test can see them"
+        assert not held_in(desk, [IN_DRAFT]), "a draft is not stored"
+        assert readable(tmp_path) == []
+    assert readable(tmp_path) == []
+    with DocMind(settings) as desk:
+        desk.conversations.erase_thread(thread_id)  # its question has a word of the archive
+        for info in (*desk.documents.all(), *desk.documents.binned()):
+            with suppress(NotFoundError):  # erased with the one in which it came
+                receipts = desk.erasures.erase([info.doc_id])
+                assert all(receipt.is_clean for receipt in receipts)
+        assert held_in(desk, INSIDE) == []
+        assert readable(tmp_path) == []
+    assert readable(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_an_erased_mail_takes_what_was_attached_out_of_conversations(tmp_path: Path) -> None:
+    with DocMind(settings_in(tmp_path)) as desk:
+        desk.add(further_uploads()[1:2])
+        thread_id = desk.conversations.create("Valves").thread_id
+        turn = desk.conversations.ask("When is the valve checked in spring by the fitter?", thread_id=thread_id)
+        assert turn.answer is not None
+        assert IN_ATTACHED in turn.answer.sources[0].quote
+        (letter,) = (info for info in desk.documents.all() if info.parent is None)
+        receipts = desk.erasures.erase([letter.doc_id])
+        assert len(receipts) == 2
+        assert all(receipt.is_clean for receipt in receipts)
+        assert held_in(desk, INSIDE) == []
+        view = desk.conversations.view(thread_id)
+        assert not any(word in repr(view) for word in INSIDE)
 
 
 def use(settings: Settings) -> None:

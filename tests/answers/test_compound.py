@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from desks import opened
 from docmind.answers.compound import parts_of
+from docmind.records.documents import Upload
 from each import each_of
 
 
@@ -26,3 +30,26 @@ from each import each_of
 )
 def test_the_parts_of_a_question(question: str, parts: tuple[str, str] | None) -> None:
     assert parts_of(question) == parts
+
+
+LEASE = (
+    "The monthly rent of the flat is 650 euros.\n\n"
+    "The deposit of the flat is 1,800 euros.\n\n"
+    "The deposit of the flat is returned within 30 days after the keys.\n\n"
+    "The flat has three rooms and a balcony, and the deposit box of the bank is near.\n"
+)
+
+
+def test_two_answers_stand_alone_until_more_is_asked_for(tmp_path: Path) -> None:
+    question = "How much is the deposit of the flat and when is the deposit of the flat returned?"
+    with opened(tmp_path) as desk:
+        desk.add([Upload("lease.txt", LEASE.encode()), Upload("box.txt", b"The deposit box of the flat is red.")])
+        answer = desk.ask(question)
+        assert [source.quote for source in answer.sources] == [
+            "The deposit of the flat is 1,800 euros.",
+            "The deposit of the flat is returned within 30 days after the keys.",
+        ]
+        assert answer.further == ()
+        found = desk.search(question)
+        more = desk.answerer.direct.extractive.extract(question, found, besides=("Something that was quoted.",))
+        assert len(more.sources) > 2, "more is shown where more is asked for"

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from archives import packed
+from docmind.errors import CancelledError
 from shells import Shell
 
 FILES = {"2025/lease.txt": "The deposit of the flat in Lisbon is 1,800 euros.", "tool.exe": b"MZ\0\0"}
 
 
 @pytest.mark.slow
-def test_an_archive_is_added_listed_shown_and_erased_with_its_files(tmp_path: Path) -> None:
+def test_an_archive_is_added_listed_shown_and_erased_with_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shell = Shell(tmp_path)
     added = shell.run("add", shell.file("rent.zip", packed(FILES))).output
     assert "Added rent.zip: 1 page" in added
@@ -29,6 +32,12 @@ def test_an_archive_is_added_listed_shown_and_erased_with_its_files(tmp_path: Pa
     assert shell.run("show", "lease.txt").stdout.startswith("in rent.zip")
     document = shell.json("show", "lease.txt")["document"]
     assert document["parent"]["document"] == "rent.zip"
+    with monkeypatch.context() as asking:
+        asking.setattr("docmind.cli.context.is_asking", lambda: True)
+        asked = shell.run("purge", "rent.zip", "--now", typed="n\n", code=CancelledError.exit_code).output
+        assert "Erase rent.zip and 1 file inside for good?" in asked
+        asked = shell.run("delete", "rent.zip", "--permanently", typed="n\n", code=CancelledError.exit_code).output
+        assert "Delete rent.zip and 1 file inside permanently?" in asked
     (receipt, inside) = (told := shell.json("purge", "rent.zip", "--now", "--yes"))["receipt"], told["inside"]
     assert [receipt["document"], *(one["document"] for one in inside)] == ["rent.zip", "lease.txt"]
     assert shell.json("list")["documents"] == []

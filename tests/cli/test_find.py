@@ -36,7 +36,7 @@ def test_json_has_the_whole_list(shell: Shell) -> None:
 
 def test_files_have_the_whole_list(shell: Shell, tmp_path: Path) -> None:
     whole = shell.run("find", "nest", "--csv").stdout
-    assert whole.splitlines()[0] == "document,page,text,times,doc_id"
+    assert whole.splitlines()[0] == "document,page,text,times,doc_id,place"
     for name in ("list.csv", "list.md"):
         shell.run("find", "nest", "--output", str(tmp_path / name))
     assert (tmp_path / "list.csv").read_text("utf-8").splitlines() == whole.splitlines()

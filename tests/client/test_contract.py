@@ -148,6 +148,7 @@ def answers(docmind: Any) -> None:
     assert docmind.documents.earlier_versions(herons(docmind)) == ()
     assert docmind.documents.replace(herons(docmind)) == ()
     assert docmind.documents.enclosed(herons(docmind)) == ()
+    assert docmind.documents.inside((herons(docmind),)) == 0
 
 
 def conversations(docmind: Any) -> None:

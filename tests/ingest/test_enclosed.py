@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from archives import archive, packed
+from archives import archive, packed, quine
 from desks import NOTHING, inventory, opened, settings_in
 from docmind.application import DocMind
+from docmind.conversations import draft_markdown, listing_csv, listing_markdown
 from docmind.documents import QueuedFile
 from docmind.errors import CancelledError, NotFoundError
 from docmind.ingest.pipeline import Ingest, Step
-from docmind.records.documents import AddResult, Upload
+from docmind.records.documents import AddResult, Upload, with_inside
 from docmind.records.query import Query
 from docmind.records.search import Filters
 
@@ -273,3 +276,48 @@ def test_a_changed_archive_in_a_folder_takes_its_files_along(tmp_path: Path, des
     parent = desk.documents.get(ids(desk)["lease.txt"]).parent
     assert parent is not None
     assert parent.doc_id == ids(desk)["rent.zip"]
+
+
+def test_an_archive_that_contains_itself_is_named_and_not_added(desk: DocMind) -> None:
+    data = quine()
+    assert zipfile.ZipFile(io.BytesIO(data)).read("r/r.zip") == data
+    (result,) = desk.add([Upload("r.zip", data)])
+    assert [info.document for info in desk.documents.all()] == ["r.zip"]
+    (inside,) = desk.documents.enclosed(result.doc_id or "")
+    assert inside.name == "r/r.zip"
+    assert not inside.doc_id
+    assert inside.message
+    assert not desk.queue.uploads("waiting", "reading")
+    desk.erasures.erase([result.doc_id or ""])
+    assert desk.documents.all() == ()
+
+
+@pytest.mark.slow
+def test_hits_lists_and_checked_drafts_name_the_place(desk: DocMind) -> None:
+    desk.add([RENT])
+    place = desk.documents.get(ids(desk)["letter.txt"]).parent
+    assert place is not None
+    found = desk.search("herons")
+    assert [hit.placed for hit in found.hits if hit.document == "letter.txt"] == [f"letter.txt {place.place}"]
+    listed = desk.find("herons")
+    assert listed.items[0].source.place == place.place
+    assert f"letter.txt {place.place}" in listing_markdown(listed)
+    assert listing_csv(listed).splitlines()[1].endswith(place.place)
+    text = desk.documents.page(ids(desk)["letter.txt"], 1).text
+    checked = desk.check(text)
+    assert place.place in draft_markdown(checked)
+
+
+@pytest.mark.slow
+def test_what_goes_with_an_archive_is_counted(desk: DocMind) -> None:
+    desk.add([RENT, archive("copy.zip", {"copy.txt": LEASE})])
+    there = ids(desk)
+    assert desk.documents.inside([there["Rent 2025.zip"]]) == 2, "the lease lies in the other archive too"
+    assert desk.documents.inside([there["letters.zip"]]) == 1
+    assert desk.documents.inside([there["letter.txt"]]) == 0
+    assert desk.documents.inside([there["Rent 2025.zip"], there["copy.zip"]]) == 3
+    before = len(desk.documents.all())
+    desk.erasures.erase([there["Rent 2025.zip"]])
+    assert len(desk.documents.all()) == before - 3
+    assert with_inside("Rent 2025.zip", 2) == "Rent 2025.zip and 2 files inside"
+    assert with_inside("lease.txt", 0) == "lease.txt"

@@ -41,7 +41,7 @@ from docmind.errors import (
     WebPageError,
 )
 from docmind.ingest import Named, named_files, read_named, size_of_named
-from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload, beneath_parents
+from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload, beneath_parents, with_inside
 from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
@@ -437,7 +437,8 @@ def delete(docs: tuple[str, ...], permanently: bool, yes: bool, as_json: bool) -
         is_bin = desk.documents.bin_days > 0 and not permanently
         lost = [info for info in found.values() if not is_bin or info.status != "ready"]
         if lost:
-            names = ", ".join(inert(info.document) for info in lost)
+            inside = desk.documents.inside([info.doc_id for info in lost])
+            names = with_inside(", ".join(inert(info.document) for info in lost), inside)
             confirm(_("Delete {names} permanently?").format(names=names), refusal=_("Nothing was deleted."), yes=yes)
         receipts = desk.erasures.erase([info.doc_id for info in lost])
         binned = desk.documents.bin([doc_id for doc_id in found if doc_id not in {info.doc_id for info in lost}])

@@ -17,7 +17,7 @@ from docmind.cli.purge import plain_receipt, print_receipts
 from docmind.cli.threads import write_whole
 from docmind.documents import EDITED
 from docmind.errors import ConfigError, NotFoundError
-from docmind.records.documents import beneath_parents
+from docmind.records.documents import beneath_parents, with_inside
 from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def empty(docs: tuple[str, ...], yes: bool, as_json: bool) -> None:
         doc_ids = list(dict.fromkeys(info.doc_id for info in found))
         if doc_ids:
             what = _("Delete {counted_documents} permanently?").format(
-                counted_documents=counted_documents(len(doc_ids))
+                counted_documents=with_inside(counted_documents(len(doc_ids)), desk.documents.inside(doc_ids))
             )
             confirm(what, refusal=_("Nothing was deleted."), yes=yes)
         receipts = desk.erasures.erase(doc_ids)

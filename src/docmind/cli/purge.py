@@ -13,6 +13,7 @@ from docmind.cli.help import command, group
 from docmind.cli.output import counted_pages, inert, when
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError, NotFoundError
+from docmind.records.documents import with_inside
 from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def purge(
         doc_id, name = _found(desk, doc, now=now, snapshots=snapshots)
         if file is not None and file.exists():
             raise ConfigError(_("{file} already exists.").format(file=file), hint=_("Choose another file."))
-        what = _("Erase {document} for good? This can't be undone.").format(document=inert(name))
+        what = _("Erase {document} for good? This can't be undone.").format(
+            document=with_inside(inert(name), desk.documents.inside([doc_id]))
+        )
         held = len(desk.snapshots.kept_in(doc_id))
         if held and not snapshots:
             told = ngettext(

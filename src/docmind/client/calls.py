@@ -135,8 +135,8 @@ class Call:
         return self.verb in ("GET", "DELETE") or self.body is not None
 
 
-_READING = ("search", "search_by_picture", "ask", "check", "find", "memories.expand")
-"""Calls that change nothing although they are no GET: a question may be long, and a picture is a body.
+_READING = ("search", "search_by_picture", "ask", "check", "find", "memories.expand", "documents.inside")
+"""Calls that change nothing although they are no GET: a question or a list of ids may be long, a picture is a body.
 
 `ask` is one unless the question asks to remember something, which `docmind.api.rest` refuses to such a token.
 """
@@ -148,7 +148,7 @@ _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
     "documents.find": _name, "documents.compare": ("doc_id", "other"),
     "documents.correct_line": ("text",),
-    "documents.tag": _docs, "documents.set_language": ("doc_ids", "language"),
+    "documents.inside": _docs, "documents.tag": _docs, "documents.set_language": ("doc_ids", "language"),
     "documents.find_binned": _name, "documents.bin": _docs, "documents.restore": _docs,
     "documents.new_collection": _name, "documents.collection": _name, "documents.rename_collection": _name,
     "documents.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
@@ -207,6 +207,7 @@ CALLS = (
         "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
     ),
     Call("documents.enclosed", "GET", "/documents/{doc_id}/enclosed", tuple[EnclosedFile, ...], {"doc_id": Name}),
+    Call("documents.inside", "POST", "/inside", int, {"doc_ids": Ids}),
     Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),
     Call(
         "documents.read_again", "POST", "/documents/{doc_id}/read-again", DocumentInfo,

@@ -71,6 +71,19 @@ class EnclosedFiles:
         found = {doc_id for (doc_id,) in self._db.all(f"{query} SELECT doc_id FROM below", (_json(given),))}
         return (*given, *sorted(found.difference(given)))
 
+    def going_with(self, doc_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return what goes to the bin, or is erased, together with these documents: what lies in no other one."""
+        given = tuple(dict.fromkeys(doc_ids))
+        going = _json(self.below(given))
+        others = self._db.all(
+            "SELECT DISTINCT e.doc_id FROM enclosed e JOIN documents p ON p.doc_id = e.parent_id"
+            " WHERE e.doc_id IN (SELECT value FROM json_each(?1)) AND p.deleted_at_ms IS NULL"
+            " AND e.parent_id <> e.doc_id AND e.parent_id NOT IN (SELECT value FROM json_each(?1))",
+            (going,),
+        )
+        staying = self.below(doc_id for (doc_id,) in others if doc_id not in given)
+        return tuple(doc_id for doc_id in self.below(given) if doc_id not in {*given, *staying})
+
     def asked_with(self, doc_ids: Iterable[str]) -> tuple[str, ...]:
         """Return these documents, then all that lie in them, even those that were added by themselves too."""
         given = tuple(dict.fromkeys(doc_ids))

@@ -214,6 +214,10 @@ class Library:
         choice = OcrChoice(engine, languages, mode)
         return self._ingest.read_by(doc_id, choice, pages, report=progress)
 
+    def inside(self, doc_ids: Sequence[str]) -> int:
+        """Return how many documents go to the bin, or are erased, with these, because they lie in them alone."""
+        return len(self._catalog.enclosed.going_with(doc_ids))
+
     # versions
 
     def earlier_versions(self, doc_id: str) -> tuple[DocumentInfo, ...]:

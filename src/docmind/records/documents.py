@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
-from docmind.wording import _, date
+from docmind.wording import _, date, ngettext, number_text
 
 Modality = Literal["text", "table", "code", "image_caption", "pdf_page_image"]
 PAGE_IMAGE: Modality = "pdf_page_image"
@@ -394,6 +394,12 @@ def placed_name(label: str, place: str, dated: str = "") -> str:
     """
     name = f"{label} {place}" if label and place else label
     return f"{name} · {date(datetime.fromisoformat(dated))}" if name and dated else name
+
+
+def with_inside(name: str, files: int) -> str:
+    """Return what is about to go, with the number of files inside: "Rent 2025.zip and 4 files inside"."""
+    told = ngettext("{name} and {n} file inside", "{name} and {n} files inside", files)
+    return told.format(name=name, n=number_text(files)) if files else name
 
 
 class Provenance(NamedTuple):

@@ -354,8 +354,10 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
     parts += [_as_of(names[one]) for one in _chosen(state.FILTER_SNAPSHOTS)]
     ways = _chosen(state.FILTER_LISTS)
-    order = (_("newest first"),) if is_newest_first() else ()
-    return " · ".join([*parts, *(map(_by, ways) if len(ways) == 1 else ()), *order])
+    parts += map(_by, ways) if len(ways) == 1 else ()
+    if is_newest_first():
+        parts = [*(parts or [_("All documents")]), _("newest first")]
+    return " · ".join(parts)
 
 
 def _documents(number: int) -> str:

@@ -402,10 +402,11 @@ class Table {
     if (row[AT.title] && row[AT.title] !== row[AT.document]) named.append(" ", make("span", "lib-name", row[AT.document]));
     const depth = this.depths.get(row[AT.doc_id]) || 0, isOlder = this.isOlder.has(row[AT.doc_id]);
     const day = isOlder ? dates.format(row[AT.dated] ? new Date(`${row[AT.dated]}T00:00`) : row[AT.added_at_ms]) : "";
-    const where = day || (depth ? "" : row[AT.place]);
+    const where = depth ? "" : row[AT.place];
     if (depth) title.style.paddingInlineStart = `${depth * 1.25}rem`;
     if (where) named.append(" ", make("span", "lib-place", where));
-    title.append(make("span", "lib-facts", [kind, pages, where].filter(Boolean).join(" · ")));
+    if (day) named.append(" ", make("span", "lib-day", day));
+    title.append(make("span", "lib-facts", [day, kind, pages, where].filter(Boolean).join(" · ")));
     if (isOlder) title.append(this.acts(row));
     const older = this.older.get(row[AT.doc_id]);
     if (older) {

@@ -12,7 +12,7 @@ import streamlit as st
 from docmind.documents import DRAWN, EDITED, FIELDS, MENUS
 from docmind.errors import DocMindError
 from docmind.maintenance import told as about_receipt
-from docmind.records.documents import DocumentInfo, ErasureReceipt, beneath_parents
+from docmind.records.documents import DocumentInfo, ErasureReceipt, beneath_parents, with_inside
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
@@ -421,7 +421,8 @@ def _read_again(docmind: DocMind, ids: tuple[str, ...]) -> None:
 
 def _erase(docmind: DocMind, ids: tuple[str, ...]) -> None:
     names = [info.document for info in (*docmind.documents.all(), *docmind.documents.binned()) if info.doc_id in ids]
-    st.markdown(f"**{escape(names[0], limit=120)}**" if len(names) == 1 else f"**{_selected(len(names))}**")
+    told = escape(names[0], limit=120) if len(names) == 1 else _selected(len(names))
+    st.markdown(f"**{with_inside(told, docmind.documents.inside(ids))}**")
     st.write(
         _(
             "The pages, everything found in them and the encrypted original are erased. The library is compacted, all "
