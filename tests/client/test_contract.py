@@ -133,6 +133,7 @@ def answers(docmind: Any) -> None:
     assert docmind.documents.earlier_versions(herons(docmind)) == ()
     assert docmind.documents.replace(herons(docmind)) == ()
     assert docmind.documents.enclosed(herons(docmind)) == ()
+    assert docmind.documents.thread(herons(docmind)) == ()
 
 
 def conversations(docmind: Any) -> None:

@@ -116,7 +116,8 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     with reached() as desk:
         info = desk.documents.find(doc)
         if page is None:
-            _print_facts(info, desk.documents.enclosed(info.doc_id), as_json=as_json)
+            mails = desk.documents.thread(info.doc_id)
+            _print_facts(info, desk.documents.enclosed(info.doc_id), mails, as_json=as_json)
             return
         view = desk.documents.page(info.doc_id, page)
         if image is not None:
@@ -136,10 +137,16 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     click.echo(inert(view.text, keep_lines=True))
 
 
-def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], *, as_json: bool) -> None:
-    """Print each attribute of a document that has a name for people, how it was read, and the files inside it."""
+def _print_facts(
+    info: DocumentInfo, inside: Sequence[EnclosedFile], mails: Sequence[DocumentInfo], *, as_json: bool
+) -> None:
+    """Print each attribute of a document that has a name for people, and how it was read.
+
+    The files inside it and, of a mail, those of its exchange follow.
+    """
     if as_json:
-        print_json({"document": plain(info), "enclosed": [plain(one) for one in inside]})
+        exchange = [one.doc_id for one in mails]
+        print_json({"document": plain(info), "enclosed": [plain(one) for one in inside], "exchange": exchange})
         return
     if info.parent is not None:
         click.echo(f"{inert(info.parent.place)}  {info.parent.doc_id[:12]}")
@@ -157,6 +164,12 @@ def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], *, as_json:
         click.echo(told.format(engines=inert(engines), seconds=number_text(info.ingestion.seconds, 1)))
         if info.ingestion.losses:
             click.echo(_("Not read: {what}").format(what=inert(losses_text(info.ingestion.losses))))
+    if len(mails) > 1:
+        click.echo(_("Mails of this exchange:"))
+        for one in mails:
+            mark = "*" if one.doc_id == info.doc_id else " "
+            told = inert(f"{one.dated}  {one.author or one.sender}: {one.label}")
+            click.echo(f"{mark} {told}  {one.doc_id[:12]}")
     if inside:
         click.echo(_("Files inside:"))
     for one in inside:

@@ -137,6 +137,15 @@ class Library:
         self._catalog.document(doc_id)
         return self._catalog.enclosed.of(doc_id)
 
+    def thread(self, doc_id: str) -> tuple[DocumentInfo, ...]:
+        """Return the mails of the exchange to which a mail belongs, itself too, the first sent first.
+
+        Nothing for what is no mail. Raises `NotFoundError`.
+        """
+        self._catalog.document(doc_id)
+        named = self._catalog.thread_of(doc_id)
+        return tuple(self._catalog.in_thread(named)) if named else ()
+
     # versions
 
     def earlier_versions(self, doc_id: str) -> tuple[DocumentInfo, ...]:
