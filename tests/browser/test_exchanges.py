@@ -49,12 +49,11 @@ def test_the_page_of_a_mail_lists_its_exchange(browser: Any, server: Server) -> 
         page.get_by_role("link", name="Boiler offer", exact=True).click()
         page.get_by_text("2 mails in this exchange").wait_for()
         page.get_by_text("From: Ana Silva").wait_for()
-        rows = page.locator(".st-key-thread button")
-        assert [text.split("\n")[-1] for text in rows.all_inner_texts()] == [
-            "Boiler offer 2 Jun 2025 · Ana Silva", "Re: Boiler offer 3 Jun 2025 · Ben Ott",
-        ]  # fmt: skip
-        assert rows.nth(0).is_disabled()
-        rows.nth(1).click()
+        told = " ".join(page.locator(".st-key-thread").inner_text().split())
+        assert told.index("Boiler offer 2 Jun 2025 · Ana Silva") < told.index("Re: Boiler offer 3 Jun 2025 · Ben Ott")
+        links = page.locator(".st-key-thread button")
+        assert links.count() == 1, "the open mail is no link"
+        links.click()
         page.get_by_role("heading", name="Re: Boiler offer").wait_for()
         page.get_by_text("From: Ben Ott").wait_for()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.blocks import losses_text
-from docmind.documents import FIELDS
+from docmind.documents import COLUMNS
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo, EnclosedFile
 from docmind.rich_text import escape, one_line
@@ -109,8 +109,9 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
     st.markdown(" · ".join(escape(fact) for fact in facts))
     st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
     versions.draw_place(docmind, info)
-    for column in FIELDS:
-        if column.is_fact and (value := shown_value(column, info)):
+    for column in COLUMNS:
+        is_twice = column.name == "author" and info.sender.startswith(info.author)
+        if column.is_fact and not is_twice and (value := shown_value(column, info)):
             st.caption(f"{escape(_(column.label))}: {escape(value, limit=300)}")
     if info.ingestion is not None:
         st.caption(_("Read by {engines} in {time}").format(**read_by(info.ingestion)))
@@ -254,12 +255,13 @@ def _draw_thread(docmind: DocMind, info: DocumentInfo) -> None:
 
 def _draw_mail(place: int, mail: DocumentInfo, *, is_open: bool) -> None:
     day = date(datetime.fromisoformat(mail.dated)) if mail.dated else ""
-    told = (
-        f"{escape(mail.label, limit=120)} :gray[{escape(' · '.join(filter(None, (day, mail.author or mail.sender))))}]"
-    )
+    told = escape(" · ".join(filter(None, (day, mail.author or mail.sender))), limit=160)
+    label = escape(mail.label, limit=120)
+    if is_open:
+        st.markdown(f":material/drafts: **{label}** :gray[{told}]")
+        return
     st.button(
-        told, key=f"thread-{place}", type="tertiary", disabled=is_open,
-        icon=":material/drafts:" if is_open else ":material/mail:",
+        f"{label} :gray[{told}]", key=f"thread-{place}", type="tertiary", icon=":material/mail:",
         on_click=library.open_document, args=(mail.doc_id,),
     )  # fmt: skip
 
