@@ -258,7 +258,7 @@ def _draw_mail(place: int, mail: DocumentInfo, *, is_open: bool) -> None:
     told = escape(" · ".join(filter(None, (day, mail.author or mail.sender))), limit=160)
     label = escape(mail.label, limit=120)
     if is_open:
-        st.markdown(f":material/drafts: **{label}** :gray[{told}]")
+        st.caption(f":material/drafts: **{label}** {told}")
         return
     st.button(
         f"{label} :gray[{told}]", key=f"thread-{place}", type="tertiary", icon=":material/mail:",
