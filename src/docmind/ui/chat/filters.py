@@ -164,6 +164,9 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     ]
     parts += [escape(tag, limit=32) for tag in filters.tags]
     parts += [language(code) for code in filters.languages]
+    parts += [_("from {name}").format(name=escape(one, limit=36)) for one in filters.senders]
+    if filters.after or filters.before:
+        parts.append(f"{filters.after} – {filters.before}".strip())
     parts += [_as_of(names.get(one, _("a deleted snapshot"))) for one in filters.snapshots]
     ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
     return " · ".join([*parts, *map(_by, ways)])
