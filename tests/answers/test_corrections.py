@@ -119,3 +119,11 @@ def test_a_conversation_quotes_the_correction_too(desk: DocMind) -> None:
 )  # fmt: skip
 def test_what_is_a_correction(question: str, earlier: str, later: str, is_it: bool) -> None:
     assert is_corrected(question, earlier, later) is is_it
+
+
+def test_the_telephone_below_a_mail_is_quoted_where_it_is_asked_for(tmp_path_factory: pytest.TempPathFactory) -> None:
+    body = "Hi Mara,\n\nthe boiler is fixed.\n\nBest regards,\nJo\nLind Heating Ltd\nPhone: +44 20 7946 0000\n"
+    with opened(tmp_path_factory.mktemp("desk")) as desk:
+        desk.add([Upload("a.eml", mail(body)), Upload("b.eml", mail("The roof is done.\n", {"Subject": "Roof"}))])
+        assert "7946" in desk.ask("What is the phone number of Lind Heating?").sources[0].quote
+        assert "fixed" in desk.ask("Who fixed the boiler?").sources[0].quote

@@ -149,6 +149,7 @@ def answers(docmind: Any) -> None:
     assert docmind.documents.replace(herons(docmind)) == ()
     assert docmind.documents.enclosed(herons(docmind)) == ()
     assert docmind.documents.inside((herons(docmind),)) == 0
+    assert docmind.documents.thread(herons(docmind)) == ()
 
 
 def conversations(docmind: Any) -> None:

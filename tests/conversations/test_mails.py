@@ -65,6 +65,20 @@ def test_headers_answer(desk: DocMind, question: str, lead: str, documents: list
     assert all(source.boxes for source in answer.sources)
 
 
+def test_a_file_attached_to_a_mail_is_from_who_sent_it(tmp_path_factory: pytest.TempPathFactory) -> None:
+    body = (
+        "--x\nContent-Type: text/plain\n\nSee the file.\n\n--x\nContent-Type: text/plain\n"
+        'Content-Disposition: attachment; filename="rules.txt"\n\nThe pool closes at nine.\n--x--\n'
+    )
+    headers = {"From": ANA, "To": BEN, "Content-Type": 'multipart/mixed; boundary="x"'}
+    with opened(tmp_path_factory.mktemp("desk")) as docmind:
+        docmind.add([Upload("a.eml", mail(body, headers)), Upload("b.txt", b"The pool of the hotel is warm.\n")])
+        hits = docmind.search(Query("pool", k=20, filters=Filters(senders=("ana",)))).hits
+        assert "rules.txt" in {hit.document for hit in hits}
+        assert "b.txt" not in {hit.document for hit in hits}
+        assert not docmind.search(Query("pool", filters=Filters(senders=("ben",)))).hits
+
+
 def test_the_day_of_an_answer_is_quoted_from_its_header(desk: DocMind) -> None:
     assert "Tuesday, 3 June 2025" in desk.ask("When did Ben answer?").sources[0].quote
 

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from docmind.application import DocMind
 from docmind.errors import CancelledError, TextModelError
 from docmind.reading import Reader, is_plain
 from docmind.records.documents import Upload
+from mails import mail
 
 
 @pytest.fixture
@@ -100,6 +102,48 @@ def test_a_group_shares_one_commit(desk: DocMind) -> None:
     desk.queue.release(ids, ids)
 
 
+def page_mail(number: int, attached: str = "") -> Upload:
+    """Return a mail that is a web page, with a file attached to it where one is given."""
+    page = f"Content-Type: text/html; charset=utf-8\n\n<p>Storks of mail {number} nest on the roof.</p>\n"
+    file = f'Content-Type: text/plain\nContent-Disposition: attachment; filename="f{number}.txt"\n\n{attached}\n'
+    parts = "".join(f"--x\n{part}\n" for part in (page, *([file] if attached else []))) + "--x--\n"
+    headers = {"Subject": f"Storks {number}", "Content-Type": 'multipart/mixed; boundary="x"'}
+    return Upload(f"mail {number}.eml", mail(parts, headers))
+
+
+def test_mails_of_any_kind_share_a_commit_and_no_process(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.add([page_mail(0)])
+    pids, real = [], Reader.start
+
+    def started(self: Reader, *given: Any) -> Any:
+        worker = real(self, *given)
+        pids.append(worker.pid)
+        return worker
+
+    monkeypatch.setattr(Reader, "start", started)
+    ids = list(desk.queue.hold([page_mail(number) for number in range(1, 9)]))
+    handed_in = desk.vault.database.one("SELECT max(seq) FROM ledger")
+    results = desk.queue.read_together(ids)
+    after = desk.vault.database.one("SELECT max(seq) FROM ledger")
+    assert after is not None
+    assert handed_in is not None
+    assert [result.status for result in results.values()] == ["added"] * 8
+    assert after[0] - handed_in[0] == 1
+    assert len(set(pids)) == 8
+    desk.queue.release(ids, ids)
+
+
+def test_files_attached_to_mails_of_a_group_are_added(desk: DocMind) -> None:
+    mails = [page_mail(number, f"Rules of house {number}: quiet after ten.") for number in range(4)]
+    results = desk.add(mails)
+    assert [[inside.document for inside in result.enclosed] for result in results] == [[f"f{n}.txt"] for n in range(4)]
+    assert len(desk.documents.all()) == 8
+    assert {info.parent.label for info in desk.documents.all() if info.parent is not None} == {
+        f"Storks {number}" for number in range(4)
+    }
+    assert all(desk.documents.enclosed(result.doc_id or "")[0].doc_id for result in results)
+
+
 def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = list(desk.queue.hold(notes(12)))
     read, real = [], desk.ingest._read_text
@@ -168,6 +212,7 @@ from docmind.application import DocMind
 from docmind.config import Settings
 from docmind.documents import Catalog
 from docmind.records.documents import Upload
+from mails import mail
 if __name__ == "__main__":
     done = []
     real = Catalog.finish_document

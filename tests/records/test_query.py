@@ -106,8 +106,11 @@ BEYOND = {
                   ["--dedup-key", "line"]),
     "rerank": ("best", "rerank has a wrong value; expected: off | image | late.", ["--rerank", "best"]),
     "since": ("yesterday", "since is no day of the calendar.", ["--since", "yesterday"]),
+    "after": ("2025-02-30", "after is no day of the calendar.", ["--after", "2025-02-30"]),
+    "before": ("soon", "before is no day of the calendar.", ["--before", "soon"]),
 }  # fmt: skip
 """A value beyond its bounds, the sentence that refuses it, and the options that give it."""
+OF_FILTERS = {"since", "after", "before"}
 
 
 def given(name: str) -> dict[str, Any]:
@@ -122,7 +125,7 @@ def refused(name: str) -> str:
 @each_of("name", list(BEYOND))
 def test_a_query_refuses_what_is_beyond_its_bounds(name: str) -> None:
     values = given(name)
-    filters = Filters(since=values.pop("since")) if "since" in values else Filters()
+    filters = Filters(**{one: values.pop(one) for one in OF_FILTERS & values.keys()})
     with pytest.raises(ConfigError) as caught:
         Query(**values, filters=filters)
     assert str(caught.value).replace("filters.", "") == refused(name)
@@ -164,8 +167,8 @@ def test_rest_and_tools_refuse_with_the_same_sentence(docmind: DocMind) -> None:
     async def each() -> None:
         for name in BEYOND:
             values = given(name)
-            asked = {**values, "filters": {"since": values["since"]}} if name == "since" else values
-            asked.pop("since", None)
+            filters = {one: values.pop(one) for one in OF_FILTERS & values.keys()}
+            asked = values | ({"filters": filters} if filters else {})
             for path in ("/search", "/ask", "/turns"):
                 status, told = await posted(rest, path, json.dumps(asked).encode())
                 assert (status, told["error"]["message"].replace("filters.", "")) == (400, refused(name)), path

@@ -27,6 +27,7 @@ from docmind.answers.kinds import (
     content_words,
     holds,
     is_clause,
+    is_contact,
     is_echo,
     is_labelled,
     is_of_another_year,
@@ -775,7 +776,8 @@ def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
         return ANOTHER_YEAR
     is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
     is_title = is_title or _names_columns(unit, page)
-    if is_title or unit.passage.is_aside or not is_statement(own):
+    is_aside = unit.passage.is_aside and not is_contact(target, own)
+    if is_title or is_aside or not is_statement(own):
         return NO_ANSWER
     told = own if unit.passage.is_row and target.kind in ("person", "organisation", "place") else unit.text
     if not holds(target, told, heading=unit.heading):  # the names of columns are no people

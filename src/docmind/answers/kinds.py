@@ -35,6 +35,7 @@ _HEADED_BY = re.compile(
 )
 _TIME = re.compile(r"\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}(?:\.\d{2})?\s?(?:h|uhr|o'clock|a\.?m\.?|p\.?m\.?)\b|\b\d{1,2}h\b")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|https?://|www\.")
+_TELEPHONE = re.compile(r"(?:\+|\b0)[\d ().\-/]{7,24}\d|(?:\d[ .\-/]?){8,20}\d")
 _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"(?:\d+(?:[.,]\d+)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
     r"horas?|dias?|días?|semanas?|mes(?:es)?|anos?|años?|minuten|stunden?|tagen?|tage|wochen?|monaten?|monate|jahren?|"
@@ -212,6 +213,11 @@ def is_echo(asked: Asked, text: str) -> bool:
     """Return whether a passage says nothing that the question lacks."""
     starts = {prefix(word) for word in asked.words} - {None}
     return all(word in asked.words or prefix(word) in starts for word in words(text))
+
+
+def is_contact(asked: Asked, text: str) -> bool:
+    """Return whether a line has the telephone number or address that is asked for, as below the text of a mail."""
+    return asked.kind == "identifier" and bool(_ADDRESS.search(text) or _TELEPHONE.search(text))
 
 
 def is_labelled(asked: Asked, text: str) -> bool:

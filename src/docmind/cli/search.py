@@ -120,8 +120,8 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     with reached() as desk:
         info = desk.documents.find(doc)
         if page is None:
-            inside, coverage = desk.documents.enclosed(info.doc_id), desk.documents.coverage(info.doc_id)
-            _print_facts(info, inside, coverage, as_json=as_json)
+            inside, mails = desk.documents.enclosed(info.doc_id), desk.documents.thread(info.doc_id)
+            _print_facts(info, inside, mails, desk.documents.coverage(info.doc_id), as_json=as_json)
             return
         view = desk.documents.page(info.doc_id, page)
         if image is not None:
@@ -144,11 +144,21 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
     click.echo(inert(view.text, keep_lines=True))
 
 
-def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], coverage: Coverage, *, as_json: bool) -> None:
-    """Print each attribute of a document that has a name for people, how it was read, and the files inside it."""
+def _print_facts(
+    info: DocumentInfo,
+    inside: Sequence[EnclosedFile],
+    mails: Sequence[DocumentInfo],
+    coverage: Coverage,
+    *,
+    as_json: bool,
+) -> None:
+    """Print each attribute of a document that has a name for people, and how it was read.
+
+    The pages to look at, of a mail those of its exchange, and the files inside it follow.
+    """
     if as_json:
-        inner = [plain(one) for one in inside]
-        print_json({"document": plain(info), "enclosed": inner, "coverage": plain(coverage)})
+        named = {"enclosed": [plain(one) for one in inside], "exchange": [one.doc_id for one in mails]}
+        print_json({"document": plain(info), **named, "coverage": plain(coverage)})
         return
     if info.parent is not None:
         click.echo(f"{inert(info.parent.place)}  {info.parent.doc_id[:12]}")
@@ -171,6 +181,12 @@ def _print_facts(info: DocumentInfo, inside: Sequence[EnclosedFile], coverage: C
         click.echo(text)
     if len(told) > _NOTED:
         click.echo(_("{n} more are not shown.").format(n=number_text(len(told) - _NOTED)))
+    if len(mails) > 1:
+        click.echo(_("Mails of this exchange:"))
+        for one in mails:
+            mark = "*" if one.doc_id == info.doc_id else " "
+            told = inert(f"{one.dated}  {one.author or one.sender}: {one.label}")
+            click.echo(f"{mark} {told}  {one.doc_id[:12]}")
     if inside:
         click.echo(_("Files inside:"))
     for one in inside:

@@ -206,6 +206,7 @@ CALLS = (
     Call(
         "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
     ),
+    Call("documents.thread", "GET", "/documents/{doc_id}/thread", tuple[DocumentInfo, ...], {"doc_id": Name}),
     Call("documents.enclosed", "GET", "/documents/{doc_id}/enclosed", tuple[EnclosedFile, ...], {"doc_id": Name}),
     Call("documents.inside", "POST", "/inside", int, {"doc_ids": Ids}),
     Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),

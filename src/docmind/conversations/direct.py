@@ -209,6 +209,7 @@ class DirectAnswers:
         """Drop what is kept in memory of passages and tables, because a document is erased."""
         self.extractive.drop()
         self.tables.drop()
+        self._mails.drop()
 
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.

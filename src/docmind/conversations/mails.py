@@ -52,10 +52,15 @@ class FoundMails:
 
 
 class Mails:
-    """Answers about mails by their headers. Thread-safe."""
+    """Answers about mails by their headers. Thread-safe: the latest one is replaced as a whole."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._latest: tuple[object, FoundMails | None] | None = None
+
+    def drop(self) -> None:
+        """Drop the mails that are kept in memory, because a document is erased."""
+        self._latest = None
 
     def answer(self, question: str, filters: Filters) -> FoundMails | None:
         """Return the mails that a question asks for; None for a question that is none about mails.
@@ -65,6 +70,12 @@ class Mails:
         readings = list(mail_questions(question))
         if not readings or not self._catalog.holds("mail"):
             return None
+        key, kept = (question, filters, self._catalog.epoch()), self._latest
+        if kept is None or kept[0] != key:
+            kept = self._latest = key, self._answer(readings, filters)
+        return kept[1]
+
+    def _answer(self, readings: Sequence[MailQuestion], filters: Filters) -> FoundMails | None:
         mails = self._mails(filters)
         for asked in readings:
             if asked.who and not any(has_person(info.sender, asked.who) for info in mails):

@@ -112,6 +112,13 @@ _PAGE_COLUMNS = ", ".join(
 )
 
 
+# The day of a document and the people of a mail, which are those of the files attached to it too.
+_OF_MAILS = "dated, " + ", ".join(
+    f"CASE sender WHEN '' THEN coalesce((SELECT p.{one} FROM documents p WHERE p.doc_id = d.parent_id), '')"
+    f" ELSE {one} END"
+    for one in ("sender", "recipients")
+)
+
 # A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
 _IS_KEPT = "d.deleted_at_ms IS NOT NULL AND EXISTS (SELECT 1 FROM segments g WHERE g.doc_id = d.doc_id)"
 _IS_READABLE = f"(d.deleted_at_ms IS NULL OR ({_IS_KEPT}))"
@@ -437,8 +444,8 @@ class Catalog:
         filters = self.enclosed.widened(filters)
         held = self.held_in(filters.snapshots)
         shown = "1" if held is not None else "deleted_at_ms IS NULL"
-        of_mails = "dated, sender, recipients" if _is_of_mails(filters) else "'', '', ''"
-        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags, {of_mails} FROM documents WHERE {shown}")
+        of_mails = _OF_MAILS if _is_of_mails(filters) else "'', '', ''"
+        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags, {of_mails} FROM documents d WHERE {shown}")
         collected: dict[str, set[str]] = {}
         for collection_id in filters.collections:
             for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):

@@ -186,6 +186,13 @@ COLUMNS: tuple[Column, ...] = (
         label=N_("Author"), drawn="text", width="minmax(0, 9rem)", rank=4, menu=N_("All authors"),
         about=N_("The author."), is_fact=True, is_found=True, is_trace=True, change=N_("author"),
     ),
+    Column(
+        name="sender", set_by=("file",), begun="always", label=N_("From"), is_fact=True, is_found=True, is_trace=True
+    ),
+    Column(
+        name="recipients", set_by=("file",), begun="always", most=4_000, value=Text, label=N_("To"), is_fact=True,
+        is_trace=True,
+    ),
     Column(name="kind", set_by=("reading",), begun="always", label=N_("Kind"), menu=N_("All kinds")),
     Column(name="status", set_by=("reading",), begun="always", sql=_STATUS),
     Column(
@@ -237,13 +244,6 @@ COLUMNS: tuple[Column, ...] = (
     Column(name="parent", set_by=("derived",), is_stored=False, read=parent_of, sql=PARENT),
     Column(name="enclosed", set_by=("derived",), is_stored=False, sql=_ENCLOSED),
     Column(name="binned_own_ms", set_by=("derived",)),
-    Column(
-        name="sender", set_by=("file",), begun="always", label=N_("From"), is_fact=True, is_found=True, is_trace=True
-    ),
-    Column(
-        name="recipients", set_by=("file",), begun="always", most=4_000, value=Text, label=N_("To"), is_fact=True,
-        is_trace=True,
-    ),
     Column(name="sent_at", set_by=("file",), begun="always", found=moment_of),
     Column(name="thread", set_by=("derived",)),
     Column(name="message_id", set_by=("file",), begun="always", found=ids_of_mails),

@@ -81,11 +81,20 @@ def join_thread(db: Connection, doc_id: str) -> None:
     known = sorted(thread for (thread,) in found)
     if not known and not before:
         known = _by_subject(db, mail)
-    first = next((one for one in ids[:1] if one in known or not known), "") or next(iter(known), "") or doc_id
+    first = _label(db, doc_id, ids[0]) if ids else ""
+    if not first or (known and not before and first not in known):
+        first = next(iter(known), "") or doc_id
     db.execute("UPDATE documents SET thread = ? WHERE doc_id = ?", (first, doc_id))
     for other in known:
         if other != first:
             db.execute("UPDATE documents SET thread = ? WHERE thread = ?", (first, other))
+
+
+def _label(db: Connection, doc_id: str, message_id: str) -> str:
+    """Return the exchange of the mail with this id, which is the id itself as long as that mail is not there."""
+    query = "SELECT thread FROM documents WHERE message_id = ? AND thread <> '' AND doc_id <> ? LIMIT 1"
+    found = db.execute(query, (message_id, doc_id)).fetchone()
+    return found[0] if found else message_id
 
 
 def _by_subject(db: Connection, mail: _Mail) -> list[str]:

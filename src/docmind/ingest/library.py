@@ -218,6 +218,15 @@ class Library:
         """Return how many documents go to the bin, or are erased, with these, because they lie in them alone."""
         return len(self._catalog.enclosed.going_with(doc_ids))
 
+    def thread(self, doc_id: str) -> tuple[DocumentInfo, ...]:
+        """Return the mails of the exchange to which a mail belongs, itself too, the first sent first.
+
+        Nothing for what is no mail. Raises `NotFoundError`.
+        """
+        self._catalog.document(doc_id)
+        named = self._catalog.thread_of(doc_id)
+        return tuple(self._catalog.in_thread(named)) if named else ()
+
     # versions
 
     def earlier_versions(self, doc_id: str) -> tuple[DocumentInfo, ...]:

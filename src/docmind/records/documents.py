@@ -362,9 +362,9 @@ class DocumentInfo:
     recipients: str = ""
     sent_at: str = ""
     thread: str = ""
-    message_id: str = field(default="", metadata={"is_inner": True})
-    refers_to: str = field(default="", metadata={"is_inner": True})
-    topic: str = field(default="", metadata={"is_inner": True})
+    message_id: str = ""
+    refers_to: str = ""
+    topic: str = ""
 
     @property
     def shown_title(self) -> str:

@@ -73,6 +73,10 @@ from docmind.tables.words import (
 )
 
 LONGEST = 240  # characters of a question
+_ENDING = re.compile(  # of a file's name: `library.bib` is named `library`
+    r"(?<=[\w)])\.(?:bib|ris|csl|json|csv|tsv|xls[xbm]?|ods|docx?|odt|rtf|pptx?|pdf|html?|md|txt|eml|zip)\b",
+    re.IGNORECASE,
+)
 _HOW_MUCH = re.compile(r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b")
 
 
@@ -177,7 +181,7 @@ def asked_of(question: str) -> Asked | None:
     """Return a question as words; None where it is too long or asks about a time that only the clock tells."""
     if len(question) > LONGEST:
         return None
-    words = words_of(question)
+    words = words_of(_ENDING.sub("", question))
     if not words or len(words) > WORDS or any(word.text in REASONS for word in words):
         return None
     texts = [word.text for word in words]

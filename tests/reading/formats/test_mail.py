@@ -61,7 +61,25 @@ def test_the_header_is_lines_below_the_subject() -> None:
         "Date: Monday, 2 June 2025, 09:12 (+01:00)",
         "Subject: Boiler inspection",
     ]
-    assert dict(opened(data).facts) == {"title": "Boiler inspection", "author": "Jo Lind", "dated": "2025-06-02"}
+    assert dict(opened(data).facts) == {
+        "title": "Boiler inspection", "author": "Jo Lind", "dated": "2025-06-02", "sender": "Jo Lind <jo@lind.example>",
+        "recipients": "Mara Vale <mara@vale.example>; a@x.example; Ana <ana@x.example>",
+        "sent_at": "2025-06-02T08:12:00Z", "message_id": "", "refers_to": "", "topic": "boiler inspection",
+    }  # fmt: skip
+
+
+def test_the_ids_of_a_header_are_those_of_the_exchange() -> None:
+    ids = {
+        "Message-ID": "<4@x.example>", "References": "<1@x.example>\n <2@x.example>", "In-Reply-To": "<3@x.example>",
+        "Subject": "AW: [roof] Re: Boiler",
+    }  # fmt: skip
+    facts = opened(mail("Yes.\n", ids)).facts
+    assert (facts["message_id"], facts["refers_to"]) == ("4@x.example", "1@x.example 2@x.example 3@x.example")
+    assert facts["topic"] == "re: boiler"
+    many = opened(mail("Yes.\n", {"References": " ".join(f"<{n}@x.example>" for n in range(900))})).facts["refers_to"]
+    assert many.split()[0] == "0@x.example"
+    assert many.split()[-1] == "899@x.example"
+    assert len(many) <= 4_000
 
 
 @each_of(

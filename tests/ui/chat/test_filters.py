@@ -78,6 +78,20 @@ def test_the_address_sets_the_choice_and_keeps_it() -> None:
     assert found(again)["filters"] == [DOCUMENTS[1].doc_id, DOCUMENTS[2].doc_id]
 
 
+def test_mails_are_chosen_by_who_wrote_them_and_by_year() -> None:
+    mails = [
+        replace(info("m", "mail"), sender="Ana Silva <ana@lar.example>", dated="2025-06-02"),
+        replace(info("n", "mail"), sender="Ben <ben@ott.example>", dated="2024-01-02"),
+    ]
+    test = drawn(DOCUMENTS[0], *mails)
+    labels = [one.label for one in (*test.multiselect, *test.button_group)]
+    assert {"From", "Date"} <= set(labels)
+    assert "From" not in [one.label for one in drawn().multiselect], "without mails there is no such choice"
+    test = drawn(DOCUMENTS[0], *mails, **{"from": "Ana Silva <ana@lar.example>"})
+    assert found(test) == {"filters": [mails[0].doc_id], "count": 1}
+    assert found(drawn(DOCUMENTS[0], *mails, year="2024")) == {"filters": [mails[1].doc_id], "count": 1}
+
+
 def test_what_matches_no_document_says_so_and_finds_none() -> None:
     test = drawn(kind="docx", tag="tax")
     assert any("No documents match these filters." in caption.value for caption in test.caption)

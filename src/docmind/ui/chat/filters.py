@@ -42,12 +42,17 @@ _KEYS = {
     state.FILTER_SNAPSHOTS: "as-of",
     state.FILTER_LISTS: "by",
     state.FILTER_ORDER: "order",
+    state.FILTER_SENDERS: "from",
+    state.FILTER_YEARS: "year",
 }
 """The choices and their names in the address."""
 _NOT_NARROWING = (state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER)
 """Choices that leave no document out by themselves."""
 _BINDING = (state.FILTER_DOCUMENTS, state.FILTER_COLLECTIONS)
+_BY_DOCUMENTS = (state.FILTER_KINDS, state.FILTER_SINCE, state.FILTER_SENDERS, state.FILTER_YEARS)
+"""The choices that become the documents that have them."""
 _ID_LENGTH = 12  # characters of a document's id in the address
+_MOST_YEARS = 12  # that can be chosen
 _MOST_IDS = 100  # in the address
 
 
@@ -127,10 +132,10 @@ def begin_in(*doc_ids: str, collections: Sequence[str] = ()) -> None:
 
 
 def chosen_filters(docmind: DocMind) -> Filters:
-    """Return the filters that are chosen in this tab; kinds and dates become the documents that have them."""
+    """Return the filters that are chosen in this tab; kinds, people and dates become the documents that have them."""
     languages, collections = tuple(_chosen(state.FILTER_LANGUAGES)), tuple(_chosen(state.FILTER_COLLECTIONS))
     snapshots = tuple(_chosen(state.FILTER_SNAPSHOTS))
-    if not any(_chosen(key) for key in (state.FILTER_KINDS, state.FILTER_SINCE)):
+    if not any(map(_chosen, _BY_DOCUMENTS)):
         return Filters(
             doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
             languages=languages,
@@ -168,6 +173,9 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     ]
     parts += [escape(tag, limit=32) for tag in filters.tags]
     parts += [language(code) for code in filters.languages]
+    parts += [_("from {name}").format(name=escape(one, limit=36)) for one in filters.senders]
+    if filters.after or filters.before:
+        parts.append(f"{filters.after} – {filters.before}".strip())
     parts += [_as_of(names.get(one, _("a deleted snapshot"))) for one in filters.snapshots]
     ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
     return " · ".join([*parts, *map(_by, ways)])
@@ -178,6 +186,7 @@ def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
     ids, kinds, tags = map(_chosen, (state.FILTER_DOCUMENTS, state.FILTER_KINDS, state.FILTER_TAGS))
     collections = _chosen(state.FILTER_COLLECTIONS)
     days = [int(each) for each in _chosen(state.FILTER_SINCE)]
+    senders, years = _chosen(state.FILTER_SENDERS), _chosen(state.FILTER_YEARS)
     after = time.time() * 1000 - days[0] * _DAY_MS if days else 0.0
     return [
         info
@@ -186,6 +195,8 @@ def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
         and (not collections or not set(collections).isdisjoint(info.collections))
         and (not kinds or info.kind in kinds)
         and (not tags or not set(tags).isdisjoint(info.tags))
+        and (not senders or info.sender in senders)
+        and (not years or info.dated[:4] in years)
         and info.added_at_ms >= after
     ]
 
@@ -204,7 +215,15 @@ def _offered(
         state.FILTER_SNAPSHOTS: list(snapshots),
         state.FILTER_LISTS: list(_WAYS) if has_look else [],
         state.FILTER_ORDER: [_NEWEST],
+        state.FILTER_SENDERS: sorted({info.sender for info in documents if info.sender}, key=str.casefold),
+        state.FILTER_YEARS: _years(documents),
     }
+
+
+def _years(documents: Sequence[DocumentInfo]) -> list[str]:
+    """Return the years of documents where there are mails, the last ones first."""
+    has_mails = any(info.sender for info in documents)
+    return sorted({info.dated[:4] for info in documents if info.dated}, reverse=True)[:_MOST_YEARS] if has_mails else []
 
 
 def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> None:
@@ -224,10 +243,20 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
             placeholder=_("All documents"),
             help=_("This conversation is asked in these collections until you choose others."),
         )
+    if offered[state.FILTER_SENDERS]:
+        st.multiselect(
+            _("From"),
+            offered[state.FILTER_SENDERS],
+            format_func=lambda one: shorten(_name_of(one), 48),
+            key=state.FILTER_SENDERS,
+            placeholder=_("Anybody"),
+            help=_("Only mails from these people are asked."),
+        )
     fields = (
         (state.FILTER_KINDS, _("Kinds"), kind, 2),
         (state.FILTER_TAGS, _("Tags"), lambda tag: escape(tag, limit=32), 1),
         (state.FILTER_LANGUAGES, _("Languages"), language, 2),
+        (state.FILTER_YEARS, _("Date"), str, 2),
     )
     for key, label, shown, least in fields:
         if len(offered[key]) >= least:
@@ -351,6 +380,8 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     parts += [kind(each) for each in _chosen(state.FILTER_KINDS)]
     parts += [escape(tag, limit=24) for tag in _chosen(state.FILTER_TAGS)]
     parts += [language(code) for code in _chosen(state.FILTER_LANGUAGES)]
+    parts += [_("from {name}").format(name=escape(_name_of(one), limit=36)) for one in _chosen(state.FILTER_SENDERS)]
+    parts += _chosen(state.FILTER_YEARS)
     parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
     parts += [_as_of(names[one]) for one in _chosen(state.FILTER_SNAPSHOTS)]
     ways = _chosen(state.FILTER_LISTS)
@@ -362,6 +393,11 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
 
 def _documents(number: int) -> str:
     return ngettext("{n} document", "{n} documents", number).format(n=f"{number:,}")
+
+
+def _name_of(sender: str) -> str:
+    """Return the name of a person as mails name one, or the address."""
+    return sender.partition(" <")[0] or sender
 
 
 def _as_of(name: str) -> str:

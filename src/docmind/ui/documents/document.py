@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from docmind.blocks import losses_text
-from docmind.documents import FIELDS, coverage_text
+from docmind.documents import COLUMNS, coverage_text
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo, EnclosedFile
 from docmind.rich_text import escape, one_line
@@ -18,7 +19,7 @@ from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
 from docmind.ui.app.page_links import figure_link, reader_link, xray_link
 from docmind.ui.documents import embedding, library, reading_again, versions
-from docmind.wording import _, ngettext, number_text
+from docmind.wording import _, date, ngettext, number_text
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
@@ -58,6 +59,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
         _draw_collections(docmind, info)
         _draw_language(docmind, info)
     with rest:
+        _draw_thread(docmind, info)
         _draw_enclosed(docmind, info)
         _draw_outline(docmind, info)
         _draw_figures(docmind, info)
@@ -116,8 +118,9 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
     st.markdown(" · ".join(escape(fact) for fact in facts))
     st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
     versions.draw_place(docmind, info)
-    for column in FIELDS:
-        if column.is_fact and (value := shown_value(column, info)):
+    for column in COLUMNS:
+        is_twice = column.name == "author" and info.sender.startswith(info.author)
+        if column.is_fact and not is_twice and (value := shown_value(column, info)):
             st.caption(f"{escape(_(column.label))}: {escape(value, limit=300)}")
     if info.ingestion is not None:
         st.caption(_("Read by {engines} in {time}").format(**read_by(info.ingestion)))
@@ -238,6 +241,38 @@ def _draw_enclosed(docmind: DocMind, info: DocumentInfo) -> None:
             _draw_inside(place, one)
         if len(inside) > _FILES:
             st.caption(_("{n} more are not shown.").format(n=number_text(len(inside) - _FILES)))
+
+
+def _draw_thread(docmind: DocMind, info: DocumentInfo) -> None:
+    """Draw the mails of the exchange to which a mail belongs, with links to the others."""
+    mails = errors.attempt(lambda: docmind.documents.thread(info.doc_id))
+    if isinstance(mails, DocMindError) or len(mails) < 2:
+        return
+    at = next((at for at, one in enumerate(mails) if one.doc_id == info.doc_id), 0)
+    first = max(0, min(at - _FILES // 2, len(mails) - _FILES))
+    told = ngettext("{n} mail in this exchange", "{n} mails in this exchange", len(mails))
+    is_long = len(mails) > _HEADINGS
+    with (
+        st.expander(count(told, len(mails)), expanded=not is_long, icon=":material/forum:"),
+        st.container(gap="xsmall", key="thread", height=_TALLEST if is_long else "content"),
+    ):
+        for place, one in enumerate(mails[first : first + _FILES], first):
+            _draw_mail(place, one, is_open=one.doc_id == info.doc_id)
+        if len(mails) > _FILES:
+            st.caption(_("{n} more are not shown.").format(n=number_text(len(mails) - _FILES)))
+
+
+def _draw_mail(place: int, mail: DocumentInfo, *, is_open: bool) -> None:
+    day = date(datetime.fromisoformat(mail.dated)) if mail.dated else ""
+    told = escape(" · ".join(filter(None, (day, mail.author or mail.sender))), limit=160)
+    label = escape(mail.label, limit=120)
+    if is_open:
+        st.caption(f":material/drafts: **{label}** {told}")
+        return
+    st.button(
+        f"{label} :gray[{told}]", key=f"thread-{place}", type="tertiary", icon=":material/mail:",
+        on_click=library.open_document, args=(mail.doc_id,),
+    )  # fmt: skip
 
 
 def _draw_inside(place: int, one: EnclosedFile) -> None:

@@ -22,6 +22,7 @@ from docmind.reading.formats.text import declared_text
 from docmind.wording import _
 
 _DEEPEST, _MOST_PARTS = 30, 5_000
+_MOST_BEFORE = 14  # ids of mails before one that are kept, beside the first
 _SIGNATURES = frozenset(("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"))
 _SEALED = frozenset(("application/pkcs7-mime", "application/x-pkcs7-mime"))
 _REPORTS = frozenset(("message/delivery-status", "message/disposition-notification", "message/feedback-report"))
@@ -73,10 +74,10 @@ def letter_of(message: Message, rules: Rules, losses: Losses) -> Letter:
 
 
 def refers_to(message: Message) -> str:
-    """Return the ids of the mails before a mail, the first of the exchange first."""
-    return " ".join(
-        dict.fromkeys(one for name in ("References", "In-Reply-To") for one in ids_of(raw_header(message, name)))
-    )
+    """Return the ids of the mails before a mail, the first of the exchange first; of many the last ones beside it."""
+    named = (one for name in ("References", "In-Reply-To") for one in ids_of(raw_header(message, name)))
+    found = list(dict.fromkeys(named))
+    return " ".join([*found[:1], *found[1:][-_MOST_BEFORE:]])
 
 
 class _Parts:

@@ -58,6 +58,40 @@ _DISCLAIMER = re.compile(
     r"(?:.*\b(?:recipient|addressee|in error|notify the sender|empfänger|adressat|destinat[aá]ri\w*|destinataire))",
     re.I | re.S,
 )
+_CLOSING = re.compile(
+    r"(?:(?:with |my |many |all |very )?(?:best|kind|warm|kindest|warmest)?\s?(?:regards|wishes)|sincerely"
+    r"|yours (?:sincerely|faithfully|truly)|cheers|many thanks|thanks(?: (?:again|a lot|in advance))?|thank you"
+    r"|all the best|best"
+    r"|(?:mit )?(?:freundliche[nmrs]?|beste[nrs]?|herzliche[nrs]?|viele|liebe|schöne|sonnige)"
+    r"\s(?:grü(?:ß|ss)(?:e|en)?|dank)(?: aus \w+)?|mfg|hochachtungsvoll|gruß|lg|vg|danke"
+    r"|(?:bien )?cordialement|(?:salutations|sincères salutations|bien à (?:vous|toi)|amicalement|cdlt|merci d'avance)"
+    r"(?: distinguées| cordiales)?|(?:meilleures|sincères) salutations"
+    r"|(?:un )?(?:cordial |afectuoso )?saludos?(?: cordial(?:es)?)?|atentamente|(?:muchas )?gracias|un abrazo"
+    r"|(?:com os )?(?:meus )?(?:melhores|cordiais|mais cordiais)? ?cumprimentos|atenciosamente|obrigad[oa]"
+    r"|abraços?)"
+    r"\s*[,.!]{0,2}",
+    re.I,
+)
+_POSTSCRIPT = re.compile(r"\W{0,2}p\.?\s?s\b", re.I)
+_UNSUBSCRIBE = re.compile(
+    r"(?=.*(?:https?:|www\.|\w@\w|click|here|klick|hier|clique|ici|clic|aquí|aqui))"
+    r".*(?:unsubscribe|opt[ -]out|no longer wish to receive|manage your (?:subscription|preferences)|abbestell|abmeld"
+    r"|newsletter nicht mehr|désabonn|désinscri|ne plus recevoir|darse de baja|dejar de recibir"
+    r"|cancelar (?:la|su|a|sua) su|cancelar a inscri|deixar de receber|remover da lista)",
+    re.I | re.S,
+)
+_OF_LIST = re.compile(
+    r"mailing[ -]?list|listinfo|mailman|google ?groups|unsubscribe|liste de diffusion|lista de (?:correo|distribuci"
+    r"|discuss|distribui)|archives?:",
+    re.I,
+)
+_PRINTING = re.compile(
+    r"(?=.*(?:print|druck|imprim))(?=.*(?:environment|umwelt|environnement|medio ?ambiente|meio ambiente|planet))"
+    r".{0,300}",
+    re.I | re.S,
+)
+_LONGEST_SIGNATURE, _LONGEST_LINE, _MOST_WORDS = 10, 100, 12  # blocks of a signature, characters and words of one
+_MOST_BELOW = 20  # blocks of a signature with what stands below every mail
 _FEW_WORDS = 12  # of a sender who forwards a mail
 _LONGEST_DISCLAIMER = 3_000  # characters
 _LONGEST_RUN = 10  # lines of the header of a quoted mail
@@ -145,14 +179,64 @@ def _judged(said: Sequence[Said]) -> Iterator[tuple[Block | Table, int]]:
             is_open = is_signed = False
             yield one.block, level
         else:
-            is_signed = is_signed or one.text.strip() == "--"
-            is_footer = is_signed or one.is_signature or bool(_SENT_FROM.fullmatch(one.text.strip()))
-            yield from ((each, 0) for each in _own(one, is_footer=is_footer or _is_disclaimer(one.text)))
+            is_signed = is_signed and _POSTSCRIPT.match(one.text) is None
+            is_signed = is_signed or one.text.strip() == "--" or _begins_signature(said, at)
+            is_footer = is_signed or one.is_signature or _is_furniture(one.text)
+            yield from ((each, 0) for each in _own(one, is_footer=is_footer))
         at += 1
 
 
 def _is_disclaimer(text: str) -> bool:
     return len(text) < _LONGEST_DISCLAIMER and _DISCLAIMER.match(text) is not None
+
+
+def _is_furniture(text: str) -> bool:
+    """Return whether a block stands below every mail: of a device, a lawyer, a list, or about paper."""
+    said = text.strip()
+    return bool(_SENT_FROM.fullmatch(said)) or (
+        len(said) < _LONGEST_DISCLAIMER
+        and (
+            _is_disclaimer(said)
+            or bool(_PRINTING.fullmatch(said))
+            or (len(said) < 600 and bool(_UNSUBSCRIBE.match(said)))
+        )
+    )
+
+
+def _begins_signature(said: Sequence[Said], at: int) -> bool:
+    """Return whether a signature begins at a block: words of farewell with short lines below, or the rule of a list."""
+    text = said[at].text.strip()
+    if not (_RULE.fullmatch(text) or _CLOSING.fullmatch(text)):
+        return False
+    below = list[Said]()
+    for one in said[at + 1 : at + 2 + _MOST_BELOW]:
+        if one.depth or _POSTSCRIPT.match(one.text) or _is_opened(said, at + 1 + len(below)):
+            break
+        below.append(one)
+    if _RULE.fullmatch(text):
+        return any(_OF_LIST.search(one.text) for one in below[:4])
+    if len(below) > _MOST_BELOW:
+        return False
+    lines = [one for one in below if not _is_furniture(one.text)]
+    return len(lines) <= _LONGEST_SIGNATURE and all(_is_line(one) for one in lines)
+
+
+def _is_opened(said: Sequence[Said], at: int) -> bool:
+    """Return whether the words of another mail begin at a block."""
+    one, following = said[at], said[at + 1] if at + 1 < len(said) else None
+    return (
+        _DIVIDER.fullmatch(one.text.strip()) is not None
+        or bool(_header_run(said, at, is_announced=False))
+        or (bool(one.text) and _is_attribution(one, following))
+    )
+
+
+def _is_line(one: Said) -> bool:
+    """Return whether a block is as short as a line of a signature, and no sentence."""
+    text = one.text.strip()
+    words = text.split()
+    is_sentence = len(words) > 4 and text.endswith((".", "!", "?")) and not any(map(str.isdigit, text))
+    return isinstance(one.block, Block) and len(text) <= _LONGEST_LINE and len(words) <= _MOST_WORDS and not is_sentence
 
 
 def _own(one: Said, *, is_footer: bool) -> Iterator[Block | Table]:
