@@ -264,7 +264,7 @@ def _text(upload: Upload) -> str:
         )
     if not is_text:
         raise UnsupportedFileError(_("{name} is not a type of file that DocMind reads.").format(name=upload.name))
-    if suffix in _XML_NAMES or suffix not in _TEXT_NAMES:
+    if suffix in _XML_NAMES or (suffix not in _TEXT_NAMES and suffix not in ("txt", "log")):
         start = upload.data[:_HEADER_BYTES].removeprefix(_BOMS[0])
         if found := next((kind for sign, kind in _XML_ROOTS if sign.match(start)), ""):
             return found

@@ -174,7 +174,7 @@ def _repeats(rule: str) -> str:
     if months := said.get("BYMONTH"):
         words.append(f"in month {months.replace(',', ', ')}")
     if count := said.get("COUNT"):
-        words.append(f"{count} times")
+        words[-1] += f", {count} times"
     if (until := _moment(said.get("UNTIL", ""))) is not None:
         words.append(f"until {_day(until)}")
     return " ".join(words)[:300]

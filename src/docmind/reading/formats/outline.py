@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
@@ -33,7 +34,7 @@ def open_opml(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     except (etree.XMLSyntaxError, ValueError) as error:
         raise CorruptFileError(_("{name} is an outline that is broken.").format(name=upload.name)) from error
     said = {name: _line(root.findtext(f"head/{name}")) for name in ("title", "ownerName", "dateCreated")}
-    facts = facts_of(upload.name, title=said["title"], author=said["ownerName"], dated=said["dateCreated"])
+    facts = facts_of(upload.name, title=said["title"], author=said["ownerName"], dated=_day(said["dateCreated"]))
     losses = Losses()
     return LaidOut(_blocks(root, said["title"], losses), facts, upload.name, rules, losses)
 
@@ -66,6 +67,14 @@ def _item(item: Element, level: int) -> Iterator[Block]:
         for line in (item.get(name) or "").splitlines():
             if line.strip():
                 yield Block(kind="paragraph", text=_line(line))
+
+
+def _day(said: str) -> str:
+    """Return the day of a date such as "Tue, 05 May 2020 10:00:00 GMT"; any other as it is said."""
+    try:
+        return f"{parsedate_to_datetime(said):%Y-%m-%d}"
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return said
 
 
 def _line(text: str | None) -> str:
