@@ -159,7 +159,7 @@ def test_a_calendar_is_tables_in_the_order_of_the_days() -> None:
         (("SUMMARY:x", "RRULE:FREQ=NEVER"), "x | FREQ=NEVER"),
         (
             ("SUMMARY:x", "RRULE:FREQ=YEARLY;BYMONTH=5;BYMONTHDAY=3;COUNT=4"),
-            "x | every year on day 3 in month 5 4 times",
+            "x | every year on day 3 in month 5, 4 times",
         ),
         (("SUMMARY;LANGUAGE=en:x", "STATUS:CANCELLED"), "x | cancelled"),
     ],
