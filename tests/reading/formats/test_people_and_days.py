@@ -82,7 +82,7 @@ END:VCALENDAR
 OUTLINE = """<?xml version="1.0" encoding="UTF-8"?>
 <opml version="2.0"><head><title>Reading list of Ann</title>
 <ownerName>Ann Lopez</ownerName><dateCreated>Tue, 05 May 2020 10:00:00 GMT</dateCreated></head>
-<body><outline text="Ponds"><outline text="Otter news" type="rss" xmlUrl="https://example.org/feed" 
+<body><outline text="Ponds"><outline text="Otter news" type="rss" xmlUrl="https://example.org/feed"
 htmlUrl="https://example.org"/>
 <outline text="To buy" _status="checked" _note="two nets&#10;and boots"/></outline>
 <outline title="Only a title"/></body></opml>
