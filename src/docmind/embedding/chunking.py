@@ -33,7 +33,7 @@ _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
 _REAL_WORD = re.compile(r"[^\W\d_]{3,}")
 _MODALITIES: dict[str, Modality] = {  # by kind of file; others: text
-    **dict.fromkeys(("csv", "xlsx", "xls", "xlsb", "ods"), "table"),
+    **dict.fromkeys(("csv", "xlsx", "xls", "xlsb", "ods", "vcard", "calendar"), "table"),
     "code": "code",
 }
 

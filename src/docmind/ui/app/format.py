@@ -42,6 +42,9 @@ _KINDS = {
     "jpeg": "JPEG",
     "mail": N_("Mail"),
     "mailbox": N_("Mailbox"),
+    "odp": N_("OpenDocument presentation"),
+    "vcard": N_("Contacts"),
+    "calendar": N_("Calendar"),
 }
 
 
