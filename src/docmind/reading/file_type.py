@@ -140,6 +140,7 @@ _OTHER_PARTS = re.compile(rb"multipart/|message/|application/|text/(?!plain\b)",
 
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_FENCE = re.compile(rb"(?:```|~~~)[`~]*[ \t]*[{\w]")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _UTF16_ALIKE = 0.3  # share of zero bytes in Latin text written in UTF-16 without a mark at its start
 
@@ -214,13 +215,20 @@ def is_plain(upload: Upload) -> bool:
     kind = _mail(upload)
     if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
         return False
-    if _is_notebook(data, _suffix(upload.name)):
+    if _is_notebook(data, _suffix(upload.name)) or (
+        _TEXT_NAMES.get(_suffix(upload.name)) == "markdown" and _holds_code(data)
+    ):
         return False
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return bool(data.strip())
+
+
+def _holds_code(data: bytes) -> bool:
+    """Return whether a text in Markdown may have code whose language is named: a parser in C looks for its parts."""
+    return _FENCE.search(data) is not None or b"<pre" in data.lower()
 
 
 def is_text_mail(data: bytes) -> bool:
