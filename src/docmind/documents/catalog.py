@@ -395,16 +395,18 @@ class Catalog:
         filters = self.enclosed.widened(filters)
         held = self.held_in(filters.snapshots)
         shown = "1" if held is not None else "deleted_at_ms IS NULL"
-        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags FROM documents WHERE {shown}")
+        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags, document FROM documents WHERE {shown}")
         collected: dict[str, set[str]] = {}
         for collection_id in filters.collections:
             for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):
                 collected.setdefault(doc_id, set()).add(collection_id)
         return [
             doc_id
-            for doc_id, kind, added_at_ms, tags in rows
+            for doc_id, kind, added_at_ms, tags, name in rows
             if (held is None or doc_id in held)
-            and filters.allow(StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), collected.get(doc_id, ())))
+            and filters.allow(
+                StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), collected.get(doc_id, ()), name)
+            )
         ]
 
     def held_in(self, snapshots: Collection[str]) -> set[str] | None:
