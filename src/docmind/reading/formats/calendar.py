@@ -98,7 +98,7 @@ def _said(entry: _Entry, losses: Losses) -> dict[str, str]:
         elif line.name == "RRULE":
             said["Repeats"] = _repeats(line.value)
         elif line.name == "ATTACH":
-            losses.note("embedded_object", said.get("Title", "")[:60])
+            losses.note("embedded_object")
     if people:
         said["With"] = ", ".join(dict.fromkeys(filter(None, people)))
     return said | _when({line.name: line for line in reversed(entry.lines)})

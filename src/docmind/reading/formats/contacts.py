@@ -73,9 +73,9 @@ def _said(card: list[Line], losses: Losses) -> dict[str, list[str]]:
         found["Name"] = [name]
     for line in card:
         if line.name in _PICTURES and line.value:
-            losses.note("picture", name)
+            losses.note("picture")
         elif line.name in _MEDIA:
-            losses.note("media", name)
+            losses.note("media")
         elif line.name in _OF and (text := _value(line)):
             into = found.setdefault(_OF[line.name], [])
             if text not in into:
