@@ -64,6 +64,8 @@ def another(path: tuple[str, ...], field: FieldInfo) -> tuple[str, Any]:
         return "/somewhere/else", "/somewhere/else"
     if path == ("search", "lists"):
         return " visual, text ", "visual,text"
+    if path == ("reading", "readers"):
+        return " toy, recipe ", "toy,recipe"
     if get_origin(field.annotation) is Literal:
         chosen = next(str(kind) for kind in get_args(field.annotation) if kind != field.default)
         return chosen, chosen

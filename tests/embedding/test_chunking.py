@@ -156,7 +156,18 @@ def test_tables_and_code_become_nodes_of_their_own() -> None:
         ("code", "print(1)"),
         ("image_caption", "A hive in the snow"),
     ]
-    assert [context for *_, context, _text in found] == ["", "", "", "Stock", ""]
+    assert [context for *_, context, _text in found] == ["", "", "", "Stock · After.", ""]
+
+
+def test_code_knows_the_paragraph_above_it() -> None:
+    code = Block(kind="code", text="print(1)", language="python")
+    assert nodes_from(Block(kind="heading", text="Use", level=1), code)[-1][2] == "Use"
+    said = " ".join(f"word{number}" for number in range(80))
+    (_prose, found) = nodes_from(Block(kind="paragraph", text=f"{said} load the ledger:"), code)
+    assert found[2].startswith("word")
+    assert found[2].endswith("load the ledger:")
+    assert len(found[2]) <= 160
+    assert nodes_from(Block(kind="caption", text="Listing 1"), code)[-1][2] == ""
 
 
 def test_a_definition_is_a_node_that_knows_where_it_stands() -> None:

@@ -22,6 +22,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 import forked
+import other_readers
 from conftest import ROOT
 from desks import settings_in, text_pdf
 from docmind.application import DocMind
@@ -1036,3 +1037,22 @@ def test_sources_of_binned_and_erased_documents_say_so() -> None:
     words = said(test.run())
     assert "This document has been erased, and its quotes with it." in words
     assert "twenty-four months" not in words
+
+
+@pytest.mark.slow
+def test_a_reader_of_another_package_is_turned_on_and_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "class Toy:\n    title = 'Toys'\n    magic = (b'TOY ',)\n    def read(self, data, name, losses): ...\n"
+    other_readers.install(tmp_path / "packages", monkeypatch, "docmind-toys", code, toy="Toy", pdf="Toy")
+    other_readers.install(tmp_path / "packages", monkeypatch, "docmind-broken", "1 / 0\n", broken="Toy")
+    test = settings("Reading")
+    switch = test.toggle(key="reader-toy-docmind-toys")
+    assert (switch.label.replace("\\", ""), switch.value) == ("Use the reader docmind-toys for .toy files", False)
+    assert test.toggle(key="reader-pdf-docmind-toys").disabled
+    assert "1.0 · MIT · Toys" in said(test)
+    test = applied(switch.set_value(True).run())
+    assert app_state().open().settings.now.reading.readers == "toy"
+    test = applied(test.toggle(key="reader-broken-docmind-broken").set_value(True).run())
+    assert app_state().open().settings.now.reading.readers == "toy,broken"
+    assert any("division by zero" in warning.value for warning in test.warning)
+    applied(test.toggle(key="reader-toy-docmind-toys").set_value(False).run())
+    assert app_state().open().settings.now.reading.readers == "broken"

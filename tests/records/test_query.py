@@ -237,3 +237,17 @@ def test_a_query_is_hashable_and_says_what_was_given() -> None:
     assert query.given() == {"question": "boiler", "k": 3, "lists": ("text",), "limits": {"text": 5}}
     assert hash(query) == hash(replace(query))
     assert Query("a\udc80\n b ").words == "a? b"
+
+
+def test_source_code_is_found_by_the_language_of_its_file() -> None:
+    def allowed(kind: str, name: str, *wanted: str) -> bool:
+        return Filters(kinds=wanted).allow(StoredFacts("a", kind, 0, (), (), name))
+
+    assert allowed("code", "desk.py", "python")
+    assert allowed("code", "desk.py", "code")
+    assert allowed("code", "main.go", "go")
+    assert allowed("code", "desk.h", "cpp")
+    assert allowed("code", "desk.h", "c")
+    assert allowed("code", "Desk.TSX", "typescript")
+    assert not allowed("code", "desk.py", "rust")
+    assert not allowed("txt", "desk.py", "python")

@@ -33,7 +33,7 @@ SECONDS = 30.0  # after which no further document is read
 SCOPES = 8  # of which the questions are kept
 
 ALL = N_("What documents do I have?")
-_SHEETS = frozenset(("csv", "xlsx", "xls", "xlsb", "ods", "bib", "csl", "ris"))
+_SHEETS = frozenset(("csv", "xlsx", "xls", "xlsb", "ods", "bib", "csl", "ris", "vcard", "calendar"))
 _IS_ABOUT = {
     "en": "What is “{title}” about?",
     "pt": "De que trata “{title}”?",

@@ -3,7 +3,6 @@ from .catalog import Catalog, PageRecord, Version
 from .chunk_store import NodeRecord, NodeStore, unpack_tokens
 from .columns import (
     CHANGES,
-    COLUMNS,
     DECODED,
     DRAWN,
     EDITED,
@@ -50,7 +49,6 @@ from .words import Words
 
 __all__ = [
     "CHANGES",
-    "COLUMNS",
     "DECODED",
     "DEEPEST",
     "DRAWN",

@@ -445,7 +445,9 @@ class Catalog:
         held = self.held_in(filters.snapshots)
         shown = "1" if held is not None else "deleted_at_ms IS NULL"
         of_mails = _OF_MAILS if _is_of_mails(filters) else "'', '', ''"
-        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags, {of_mails} FROM documents d WHERE {shown}")
+        rows = self._db.all(
+            f"SELECT doc_id, kind, added_at_ms, tags, document, {of_mails} FROM documents d WHERE {shown}"
+        )
         collected: dict[str, set[str]] = {}
         for collection_id in filters.collections:
             for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):

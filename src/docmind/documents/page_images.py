@@ -88,7 +88,9 @@ class PageList:
             doc_id: document
             for doc_id, document, kind, added_at_ms, tags, collections in self._db.all(sql)
             if (held is None or doc_id in held)
-            and filters.allow(StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), (collections or "").split()))
+            and filters.allow(
+                StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), (collections or "").split(), document)
+            )
         }
 
     def places_of(self, image: str) -> list[tuple[str, int]]:

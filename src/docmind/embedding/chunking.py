@@ -23,6 +23,7 @@ from docmind.embedding.base import LimitedEmbedder, TextEmbedder
 from docmind.records.documents import DocumentInfo, Modality
 
 WINDOW, OVERLAP, LABEL = 220, 0, 32  # word pieces; with the label a window stays under the model's 256
+_BEFORE_CHARS = 160  # of the paragraph above code, from its end
 _CONTEXT_CHARS, _PIECE_CHARS = 200, 3  # of what is embedded before rows; characters of a word piece, at least
 _COVERED = 0.9  # of a page's text, by blocks that say what all of it is
 _AROUND = 4  # the special tokens, and the full stop behind the label
@@ -33,7 +34,7 @@ _LINE = re.compile(r"[^\n]*\S[^\n]*")
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
 _REAL_WORD = re.compile(r"[^\W\d_]{3,}")
 _MODALITIES: dict[str, Modality] = {  # by kind of file; others: text
-    **dict.fromkeys(("csv", "xlsx", "xls", "xlsb", "ods"), "table"),
+    **dict.fromkeys(("csv", "xlsx", "xls", "xlsb", "ods", "vcard", "calendar"), "table"),
     "code": "code",
 }
 
@@ -87,7 +88,8 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
     """Return the parts of a page that is made of blocks; none where they cover only a part of it.
 
     Rows of a table are kept together and apart from prose, and a row is not torn where it fits into a window. Of code
-    each definition is a part, whose context is what it stands in; a long one is cut between lines. `pieces` holds the
+    each definition is a part, whose context is what it stands in and the paragraph above it; a long one is cut between
+    lines. `pieces` holds the
     offsets of the model's word pieces in `text`, shape (n, 2).
 
     Of a page of a PDF only tables are known. Cut apart from the text around them, their rows were found less often
@@ -97,6 +99,7 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
     if said < _COVERED * len("".join(text.split())):
         return []
     found: list[Part] = []
+    before = ""
     for run in _runs(text, blocks):
         modality = _modality_of(run)
         if modality == "table":
@@ -107,14 +110,23 @@ def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBloc
                 found.append(Part(start, end, modality, "" if is_named else names))
         elif modality == "code":
             for definitions in _definitions(run, pieces):
-                named = _above(definitions)
+                named = " · ".join(filter(None, (_above(definitions), before)))
                 room = max(size // 2, size - len(named) // _PIECE_CHARS)
                 for start, end in _row_windows(text, pieces, room, _lines_of(text, definitions)):
                     found.append(Part(start, end, modality, named))
         else:
             spans = _windows_of(text, pieces, size, run[0].start, run[-1].end)
             found += [Part(start, end, modality, "") for start, end in spans]
+        before = _end_of(text, run[-1]) if modality == "text" else ""
     return found
+
+
+def _end_of(text: str, block: PageBlock) -> str:
+    """Return the last words of a paragraph or item, which say what the code below it is for; "" for other blocks."""
+    if block.kind not in ("paragraph", "item"):
+        return ""
+    said = " ".join(text[block.start : block.end].split())
+    return said if len(said) <= _BEFORE_CHARS else said[-_BEFORE_CHARS:].partition(" ")[2]
 
 
 def _runs(text: str, blocks: Sequence[PageBlock]) -> Iterator[list[PageBlock]]:

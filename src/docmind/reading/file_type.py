@@ -14,7 +14,8 @@ from collections.abc import Collection
 from pathlib import PurePath
 
 from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, UnsupportedFileError
-from docmind.records.documents import CODE_SUFFIXES, Upload
+from docmind.records.code import CODE_SUFFIXES
+from docmind.records.documents import Upload
 from docmind.wording import N_, _
 
 _IMAGES = (
@@ -38,8 +39,9 @@ _ODF_TYPE = re.compile(re.escape(_ODF) + rb"[\w-]+")
 _MANIFEST = "META-INF/manifest.xml"
 # The types of files of OpenDocument that are read, as they begin.
 _OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"), (b"presentation", "odp"))
+_COMMENTS = rb"(?>(?:<!--(?:(?!-->).)*-->\s*)*)"  # in one way only: a search that tries several ways takes forever
 _FLAT = re.compile(
-    rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
+    rb"^\s*(?:<\?xml[^>]*>\s*)?" + _COMMENTS + rb"<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
 )
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OTHERS = (
@@ -92,10 +94,12 @@ _TEXT_NAMES = {
     "bib": "bib",
     "csljson": "csl",
     "ris": "ris",
-    **dict.fromkeys(("rst", "org", "tex"), "txt"),
+    **dict.fromkeys(("rst", "org", "tex", "nxml", "opml"), "txt"),
+    **dict.fromkeys(("vcf", "vcard"), "vcard"),
+    **dict.fromkeys(("ics", "ical", "ifb"), "calendar"),
     **dict.fromkeys(CODE_SUFFIXES, "code"),
 }
-_HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?" + _COMMENTS + rb"<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 # A list of items that have a type, a title, and a date or container in the form of CSL.
 _CSL = (
     rb"\s*(?:\{\s*\"items\"\s*:\s*)?\[\s*\{(?=.*?\"issued\"\s*:\s*\{|.*?\"container-title\"\s*:)"
@@ -105,8 +109,19 @@ _BIBLIOGRAPHIES = (
     (re.compile(rb"(?:\s*%[^\n]*\n)*\s*@[A-Za-z]{3,20}\s*\{\s*[^\s,{}=\"]{1,200}\s*[,=]"), "bib"),
     (re.compile(rb"\s*TY  - [A-Z]{2,10}\s"), "ris"),
     (re.compile(_CSL, re.S), "csl"),
+    (re.compile(rb"\s*BEGIN:VCARD\s", re.I), "vcard"),
+    (re.compile(rb"\s*BEGIN:VCALENDAR\s", re.I), "calendar"),
 )
-PLAIN = ("txt", "markdown", "csv", "bib", "ris", "csl")
+# Files of XML by their first element, or by the type that they declare.
+_TYPE = rb"(?:<!DOCTYPE[^\[>]*(?:\[[^\]]*\]\s*)?>\s*)?"
+_BEFORE_ROOT = rb"^\s*(?:<\?[^>]*>\s*)?" + _COMMENTS + _TYPE + rb"(?:<\?[^>]*>\s*)*" + _COMMENTS
+_ARTICLE = rb"(?:article\b(?=.*?<(?:\w+:)?front\b)|(?:pmc-)?articleset\b|OAI-PMH\b(?=.*?<(?:\w+:)?front\b))"
+_XML_ROOTS = (
+    (re.compile(_BEFORE_ROOT + rb"<(?:\w+:)?" + _ARTICLE, re.S), "jats"),
+    (re.compile(_BEFORE_ROOT + rb"<opml\b", re.S | re.I), "opml"),
+)
+_XML_NAMES = ("xml", "nxml", "opml")
+PLAIN = ("txt", "markdown", "csv", "bib", "ris", "csl", "vcard", "calendar")
 """The kinds of plain text that are read without a parser in C."""
 
 _HEADER_BYTES = 64 * 1024
@@ -123,6 +138,7 @@ _OTHER_PARTS = re.compile(rb"multipart/|message/|application/|text/(?!plain\b)",
 
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_FENCE = re.compile(rb"(?:```|~~~)[`~]*[ \t]*[{\w]")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _UTF16_ALIKE = 0.3  # share of zero bytes in Latin text written in UTF-16 without a mark at its start
 
@@ -175,7 +191,7 @@ def is_code(name: str) -> bool:
 def may_be_plain(name: str, size: int) -> bool:
     """Return whether a file of this name and size in bytes may be what `is_plain` looks for."""
     suffix = _suffix(name)
-    is_named = suffix in ("txt", "log", "eml") or _TEXT_NAMES.get(suffix) in PLAIN
+    is_named = suffix in ("txt", "log", "eml") or (_TEXT_NAMES.get(suffix) in PLAIN and suffix not in _XML_NAMES)
     return is_named and 0 < size <= _PLAIN_BYTES
 
 
@@ -197,7 +213,9 @@ def is_plain(upload: Upload) -> bool:
     kind = _mail(upload)
     if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
         return False
-    if _is_notebook(data, _suffix(upload.name)):
+    if _is_notebook(data, _suffix(upload.name)) or (
+        _TEXT_NAMES.get(_suffix(upload.name)) == "markdown" and _holds_code(data)
+    ):
         return False
     try:
         data.decode("utf-8")
@@ -210,6 +228,11 @@ def is_short_mail(upload: Upload) -> bool:
     """Return whether a file is one short mail, whatever its parts are: it may share a commit, not a process."""
     is_short = upload.password is None and may_be_plain(upload.name, len(upload.data))
     return is_short and _suffix(upload.name) == "eml" and _mail(upload) == "mail"
+
+
+def _holds_code(data: bytes) -> bool:
+    """Return whether a text in Markdown may have code whose language is named: a parser in C looks for its parts."""
+    return _FENCE.search(data) is not None or b"<pre" in data.lower()
 
 
 def is_text_mail(data: bytes) -> bool:
@@ -253,6 +276,10 @@ def _text(upload: Upload) -> str:
         )
     if not is_text:
         raise UnsupportedFileError(_("{name} is not a type of file that DocMind reads.").format(name=upload.name))
+    if suffix in _XML_NAMES or (suffix not in _TEXT_NAMES and suffix not in ("txt", "log")):
+        start = upload.data[:_HEADER_BYTES].removeprefix(_BOMS[0])
+        if found := next((kind for sign, kind in _XML_ROOTS if sign.match(start)), ""):
+            return found
     kind = "html" if is_html else _TEXT_NAMES.get(suffix, "txt")
     head = upload.data[:4096].removeprefix(_BOMS[0])
     return next((found for sign, found in _BIBLIOGRAPHIES if sign.match(head)), kind) if kind == "txt" else kind

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, BinaryIO, TypeVar, get_args
 
-from docmind.blocks import Block, Cell, Losses, Table
-from docmind.blocks.given import BlockKind, CellType
+from docmind.blocks import Block, BlockKind, Cell, CellType, Losses, Table
 from docmind.errors import ReaderFailedError, ReadingError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.prose import clean

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
+from docmind.records.code import CODE_SUFFIXES
 from docmind.wording import _, date, ngettext, number_text
 
 Modality = Literal["text", "table", "code", "image_caption", "pdf_page_image"]
@@ -34,12 +35,6 @@ StorageKind = Literal["originals", "page images", "thumbnails", "database", "ind
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}")
-
-_CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
-kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
-zsh"""
-CODE_SUFFIXES = frozenset(_CODE.split())
-"""The ends of names of files of source code."""
 
 
 class Box(NamedTuple):

@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
+from docmind.records.code import languages_of
 from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource, placed_name
 from docmind.records.values import Day, Ids, about
 from docmind.wording import N_, _
@@ -67,7 +68,7 @@ They may lie beyond the page, as those of a photograph do that shows the table t
 
 
 class Facts(Protocol):
-    """What filters have to know of a document; `kind` is the ending of its file."""
+    """What filters have to know of a document; `kind` is the ending of its file, `document` the file's name."""
 
     @property
     def doc_id(self) -> str: ...
@@ -79,6 +80,8 @@ class Facts(Protocol):
     def tags(self) -> Collection[str]: ...
     @property
     def collections(self) -> Collection[str]: ...
+    @property
+    def document(self) -> str: ...
     @property
     def dated(self) -> str: ...
     @property
@@ -95,6 +98,7 @@ class StoredFacts(NamedTuple):
     added_at_ms: int
     tags: Collection[str]
     collections: Collection[str]
+    document: str = ""
     dated: str = ""
     sender: str = ""
     recipients: str = ""
@@ -185,7 +189,7 @@ class Filters:
         return (
             (not self.doc_ids or facts.doc_id in self.doc_ids)
             and (not self.tags or not set(self.tags).isdisjoint(facts.tags))
-            and (not self.kinds or facts.kind in self.kinds)
+            and (not self.kinds or not set(self.kinds).isdisjoint(kinds_of(facts.kind, facts.document)))
             and (not self.since or facts.added_at_ms >= _midnight_ms(self.since))
             and (not self.collections or not set(self.collections).isdisjoint(facts.collections))
             and (not self.senders or any(has_person(facts.sender, who) for who in self.senders))
@@ -202,6 +206,11 @@ class Filters:
     def as_documents(self, doc_ids: Ids) -> Filters:
         """Return these filters with the documents that they allow in place of the filters of documents."""
         return replace(self, doc_ids=doc_ids, **{name: type(getattr(self, name))() for name in _OF_DOCUMENTS})
+
+
+def kinds_of(kind: str, document: str) -> tuple[str, ...]:
+    """Return the kinds that a filter may name a file by: its own, and for source code the language that it is in."""
+    return (kind, *languages_of(document)) if kind == "code" else (kind,)
 
 
 _OF_DOCUMENTS = tuple(one.name for one in fields(Filters) if one.metadata.get("of") == "documents")

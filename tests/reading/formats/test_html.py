@@ -194,9 +194,10 @@ def test_a_formula_of_its_own_keeps_its_latex() -> None:
 
 def test_code_has_its_language_and_its_spaces() -> None:
     source = "<pre><code class='hljs language-python'>def f():\n&nbsp;   return <b>1</b></code></pre>"
-    assert blocks(source) == [Block(kind="code", text="def f():\n    return 1", language="python")]
+    parts = ((0, ("def f",)),)
+    assert blocks(source) == [Block(kind="code", text="def f():\n    return 1", language="python", symbols=parts)]
     assert blocks("<div class=highlight-source-shell><pre>a<br>b</pre></div>") == [
-        Block(kind="code", text="a\nb", language="shell")
+        Block(kind="code", text="a\nb", language="bash")
     ]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from docmind.blocks import Block, Losses, Table, shown_in
+from docmind.reading.file_type import is_plain
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.markdown import front_matter, markdown
 from docmind.records.documents import Loss, Upload
@@ -138,3 +141,22 @@ def test_struck_out_text_is_marked() -> None:
 def test_facts_at_the_start_may_be_toml() -> None:
     said, body = front_matter('+++\ntitle = "Plan"\n[extra]\ndraft = true\n+++\nText')
     assert (said["title"], body) == ("Plan", "Text")
+
+
+def test_code_of_a_known_language_knows_its_parts() -> None:
+    source = "Text.\n\n```py title=a\nimport os\n\ndef ask():\n    pass\n```\n"
+    source += "\n```c++\nclass A {\n};\n```\n\n```none\nx\ny\n```\n"
+    code = [block for block in markdown(source, Losses()) if isinstance(block, Block) and block.kind == "code"]
+    assert [(block.language, block.symbols) for block in code] == [
+        ("python", ((0, ()), (2, ("def ask",)))),
+        ("cpp", ((0, ("class A",)),)),
+        ("none", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_short"),
+    [("# Title\n\n```\ncode\n```\n", True), ("> ~~~ python\n> x\n", False), ("- ```{.py}\n", False), ("a\n", True)],
+)
+def test_code_of_a_known_language_is_not_parsed_beside_other_files(text: str, is_short: bool) -> None:
+    assert is_plain(Upload("a.md", text.encode())) is is_short

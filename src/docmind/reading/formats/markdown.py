@@ -16,6 +16,7 @@ from docmind.blocks import Block, BlockKind, Losses, Table
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import subscript, superscript, tidy
 from docmind.reading.formats.math_text import words_of_latex
+from docmind.reading.formats.source_code import code_within
 from docmind.reading.formats.text import decode, plain
 from docmind.reading.formats.typeset import LaidOut
 from docmind.records.documents import Upload
@@ -192,7 +193,7 @@ def _content(token: Token, place: _Place, links: _Links, losses: Losses) -> Iter
         else:
             language = token.info.strip().split(" ")[0].strip("{}.").lower()
             is_formula = language in ("math", "latex-math")
-            yield _equation(token.content) if is_formula else Block(kind="code", text=token.content, language=language)
+            yield _equation(token.content) if is_formula else code_within(token.content, language)
         place.marker = None
     elif token.type == "html_block":
         place.is_comment = token.content.rfind("<!--") > token.content.rfind("-->")

@@ -19,6 +19,7 @@ from docmind.reading.formats.characters import struck, subscript, superscript, t
 from docmind.reading.formats.grid import Grid
 from docmind.reading.formats.math_text import latex_of_math, local, words_of_latex, words_of_math
 from docmind.reading.formats.notes import BACK_SIGNS, Notes
+from docmind.reading.formats.source_code import code_within
 from docmind.records.documents import LossKind
 
 Element = lxml.html.HtmlElement
@@ -469,7 +470,7 @@ class Walk:
                 said.append(inner.tail or "")
         text = tidy("".join(said)).replace("\xa0", " ").strip("\n")
         if text.strip():
-            self._out.append(Block(kind="code", text=text, language=_language_of(element)))
+            self._out.append(code_within(text, _language_of(element)))
         return False
 
     def _math(self, element: Element) -> bool:

@@ -64,8 +64,10 @@ class _Deck:
             if number > 1:
                 yield Block(kind="page_break")
             for block in self._slide(page, f"slide {number}"):
-                is_numbered = isinstance(block, Block) and PAGE_NUMBER in block.text
-                yield replace(block, text=block.text.replace(PAGE_NUMBER, str(number))) if is_numbered else block
+                if isinstance(block, Block) and PAGE_NUMBER in block.text:
+                    yield replace(block, text=block.text.replace(PAGE_NUMBER, str(number)))
+                else:
+                    yield block
         for path in self._document.broken:
             self._losses.note("part", path)
 

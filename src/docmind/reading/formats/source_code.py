@@ -19,24 +19,26 @@ from docmind.blocks import Block, Symbols, Table
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.text import LINE_ENDS, decode
 from docmind.reading.formats.typeset import LaidOut
+from docmind.records.code import BY_ENDING
 from docmind.records.documents import Upload
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 _LONGEST = 1_000_000  # characters that are parsed; hostile ones take 10 s, and a longer file is generated
+_LONGEST_WITHIN = 50_000  # characters of code among prose that are parsed
 _DEEPEST = 200  # nodes within each other that are looked through
 _LONG = 80  # lines of a function whose inner functions are parts too
 _NAME_MAX = 100  # characters of a symbol
 _BROKEN = 0.3  # share of the lines that do not parse, above which the tree is not believed
 
 # What a file is written in, by the end of its name; other ends are the name themselves.
-_LANGUAGES = {
-    "bash": "bash", "sh": "bash", "zsh": "bash", "cc": "cpp", "cxx": "cpp", "hpp": "cpp", "hh": "cpp", "h": "c",
-    "clj": "clojure", "cs": "csharp", "erl": "erlang", "ex": "elixir", "exs": "elixir", "f90": "fortran",
-    "fs": "fsharp", "hs": "haskell", "jl": "julia", "js": "javascript", "mjs": "javascript", "jsx": "javascript",
-    "kt": "kotlin", "kts": "kotlin", "ml": "ocaml", "pl": "perl", "pm": "perl", "ps1": "powershell", "py": "python",
-    "pyi": "python", "rb": "ruby", "rs": "rust", "ts": "typescript", "tsx": "tsx", "vb": "vbnet",
+
+# How documents name languages, where that is no ending of a file.
+_NAMES = {
+    "c++": "cpp", "c#": "csharp", "golang": "go", "node": "javascript", "python3": "python", "python2": "python",
+    "pycon": "python", "ipython": "python", "ipython3": "python", "shell": "bash", "console": "bash",
+    "shell-session": "bash", "sh-session": "bash", "postgresql": "sql", "mysql": "sql", "sqlite": "sql",
 }  # fmt: skip
 
 GRAMMARS = {
@@ -135,7 +137,7 @@ def language_of(name: str, text: str = "") -> str:
     suffix = PurePath(name).suffix.lower().removeprefix(".")
     if suffix == "h" and re.search(r"^\s*(?:class\s+\w|namespace\b|template\s*<|public:|using\s+\w)", text, re.M):
         return "cpp"
-    return _LANGUAGES.get(suffix, suffix)
+    return BY_ENDING.get(suffix, suffix)
 
 
 def source_code(text: str, language: str) -> Iterator[Block | Table]:
@@ -143,6 +145,13 @@ def source_code(text: str, language: str) -> Iterator[Block | Table]:
     text = LINE_ENDS.sub("\n", text)
     shown = "typescript" if language == "tsx" else language
     yield Block(kind="code", text=text, language=shown, symbols=symbols_of(text, language))
+
+
+def code_within(text: str, language: str) -> Block:
+    """Return code that stands among prose as a block; `language` is how its document names it: "py", "c++", "shell"."""
+    known = _NAMES.get(language, BY_ENDING.get(language, language))
+    symbols = symbols_of(text, known) if len(text) <= _LONGEST_WITHIN else ()
+    return Block(kind="code", text=text, language="typescript" if known == "tsx" else known, symbols=symbols)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import base64
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from docmind.records.code import NAMES
 from docmind.wording import N_, _, date, language_codes, language_name, ngettext, number_text
 
 if TYPE_CHECKING:
@@ -42,12 +43,15 @@ _KINDS = {
     "jpeg": "JPEG",
     "mail": N_("Mail"),
     "mailbox": N_("Mailbox"),
+    "odp": N_("OpenDocument presentation"),
+    "vcard": N_("Contacts"),
+    "calendar": N_("Calendar"),
 }
 
 
 def kind(name: str) -> str:
-    """Return the common name of a kind of file."""
-    return _(_KINDS[name]) if name in _KINDS else name.upper()
+    """Return the common name of a kind of file, or of a language of source code."""
+    return _(_KINDS[name]) if name in _KINDS else NAMES.get(name) or name.upper()
 
 
 def size(count: int) -> str:

@@ -36,7 +36,7 @@ _ICONS: dict[Verdict, tuple[str, str]] = {
     "not found": ("help", "orange"),
     "no claim": ("remove", "gray"),
 }
-_FILES = ("txt", "md", "docx", "odt", "rtf", "pptx", "pdf", "html", "htm", "epub")
+_FILES = ("txt", "md", "docx", "odt", "rtf", "pptx", "odp", "pdf", "html", "htm", "epub")
 
 
 def draw_entry() -> None:

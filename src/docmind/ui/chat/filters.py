@@ -14,7 +14,7 @@ import streamlit as st
 
 from docmind.records.conversations import Thread
 from docmind.records.documents import DocumentInfo
-from docmind.records.search import Filters, ListName
+from docmind.records.search import Filters, ListName, kinds_of
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import state
 from docmind.ui.app.format import kind, language
@@ -208,7 +208,9 @@ def _offered(
     return {
         state.FILTER_DOCUMENTS: [info.doc_id for info in documents],
         state.FILTER_COLLECTIONS: list(collections),
-        state.FILTER_KINDS: sorted({info.kind for info in documents}, key=kind),
+        state.FILTER_KINDS: sorted(
+            {each for info in documents for each in kinds_of(info.kind, info.document)}, key=kind
+        ),
         state.FILTER_TAGS: sorted({tag for info in documents for tag in info.tags}),
         state.FILTER_LANGUAGES: sorted({info.language for info in documents if info.language}, key=language),
         state.FILTER_SINCE: list(_SINCE),

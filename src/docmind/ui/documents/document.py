@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.blocks import losses_text
-from docmind.documents import COLUMNS, coverage_text
+from docmind.documents import FIELDS, coverage_text
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo, EnclosedFile
 from docmind.rich_text import escape, one_line
@@ -118,7 +118,7 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
     st.markdown(" · ".join(escape(fact) for fact in facts))
     st.caption(_("Added {when}").format(when=when(info.added_at_ms)))
     versions.draw_place(docmind, info)
-    for column in COLUMNS:
+    for column in FIELDS:
         is_twice = column.name == "author" and info.sender.startswith(info.author)
         if column.is_fact and not is_twice and (value := shown_value(column, info)):
             st.caption(f"{escape(_(column.label))}: {escape(value, limit=300)}")

@@ -30,7 +30,7 @@ def section(docmind: DocMind) -> None:
     troubles = {one.name: one.detail for one in capabilities if one.state == "missing"}
     with st.container(border=True, gap="xsmall", key="other-readers"):
         for reader in readers:
-            _draw(docmind, reader, chosen, troubles.get(f"reader {reader.kind}", ""))
+            _draw(docmind, reader, chosen, reader.trouble or troubles.get(f"reader {reader.kind}", ""))
     fields.note(docmind.settings.info(_SETTING))
     errors.show_of(_key())
 
