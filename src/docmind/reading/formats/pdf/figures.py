@@ -129,7 +129,8 @@ def _captions(layer: Layer, blocks: Sequence[PageBlock]) -> Iterator[_Caption]:
 
 
 def _key(picture: DrawnPicture) -> tuple[int, ...]:
-    return (*(round(side / 8) for side in picture.area), *picture.pixels)
+    """Return what is the same for one picture on several pages."""
+    return (*picture.pixels, picture.length)
 
 
 def _together(pictures: Sequence[DrawnPicture]) -> list[list[DrawnPicture]]:
