@@ -35,7 +35,8 @@ _MOST_TILES = 150  # beyond which pictures are a page drawn in pieces
 _PAGES = 2  # before: an ornament stands there too
 _EDGE, _EDGE_SHARE = 0.1, 0.04  # of the page's height, and share of the page: a logo in its head or foot
 _FIRST_GAP, _GAP = 0.06, 0.035  # of the page's height, from the caption to the figure, and within it
-_RUNNING_LETTERS, _RUNNING_WIDTH = 25, 0.55  # of a line of running text: letters, and share of its column
+_RUNNING_LETTERS, _RUNNING_WIDTH = 25, 0.55  # of a line of running text: letters, and share of the usual width
+_FILLED = 0.5  # of the width of such a line by its letters, each half as wide as the line is high: no row of labels
 _BEHIND_WORDS = 0.4  # share of the words of a page that stand on a picture which is a background
 _BESIDE = frozenset(("caption", "header", "footer", "footnote"))
 _MARGIN = 5  # pixels around a figure that is cut out
@@ -216,9 +217,17 @@ class _Text:
         self.running: list[Area] = []
         self.labels: list[Area] = []
         frames = [each for each in shapes if each.height > 20 and each.width > 40]
-        for area, start, count in zip(every, lines.starts, letters, strict=True):
-            left, right = self.column(area)
-            is_wide = count >= _RUNNING_LETTERS and area.width >= _RUNNING_WIDTH * (right - left)
+        are_long = [
+            count >= _RUNNING_LETTERS and 0.5 * count * area.height >= _FILLED * area.width
+            for area, count in zip(every, letters, strict=True)
+        ]
+        long = [area for area, is_long in zip(every, are_long, strict=True) if is_long]
+        widths = dict[tuple[float, float], list[float]]()
+        for area in long:
+            widths.setdefault(self.column(area), []).append(area.width)
+        usual = {column: sorted(those)[len(those) * 3 // 4] for column, those in widths.items()}
+        for area, start, is_long in zip(every, lines.starts, are_long, strict=True):
+            is_wide = is_long and area.width >= _RUNNING_WIDTH * usual[self.column(area)]
             at = bisect_right(beside, (start, sys.maxsize)) - 1
             is_text = at >= 0 and beside[at][0] <= start < beside[at][1]
             is_running = is_text or (is_wide and not any(area.shared(frame) > 0.9 * area.size for frame in frames))
@@ -230,8 +239,8 @@ class _Text:
 
     def column(self, area: Area) -> tuple[float, float]:
         """Return left and right of the column in which an area stands, of the page where it reaches over several."""
-        return next((each for each in self._columns if each[0] - 8 <= area.left and area.right <= each[1] + 8),
-                    (0.0, self._sheet.right))  # fmt: skip
+        inside = (each for each in self._columns if each[0] - 4 <= area.left and area.right <= each[1] + 4)
+        return next(inside, (0.0, self._sheet.right))
 
     def _may_stand(self, label: Area, left: float, right: float) -> bool:
         """Return whether words may stand in a figure between two edges: not those on the margin of the page."""
@@ -296,17 +305,15 @@ def _upside_down(area: Area) -> Area:
 
 
 def _columns(lines: Sequence[Area], sheet: Area) -> list[tuple[float, float]]:
-    """Return left and right of the two columns of a page; none where it has one, or more than two."""
+    """Return left and right of the two columns of a page, which meet between them; none where it has not two."""
     middle = sheet.width / 2
     wide = [each for each in lines if each.width > 0.25 * sheet.width]
     left = [each for each in wide if each.right < middle + 0.02 * sheet.width]
     right = [each for each in wide if each.left > middle - 0.02 * sheet.width]
     if min(len(left), len(right)) < 4 or len(wide) - len(left) - len(right) > len(left) + len(right):
         return []
-    return [
-        (min(each.left for each in left), max(each.right for each in left)),
-        (min(each.left for each in right), max(each.right for each in right)),
-    ]
+    gutter = (max(each.right for each in left) + min(each.left for each in right)) / 2
+    return [(0.0, gutter), (gutter, sheet.right)]
 
 
 # What is kept
