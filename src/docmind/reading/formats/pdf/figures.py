@@ -30,6 +30,7 @@ _OF_FIGURE = re.compile(r"(?:fig|abb|chart|gráfico|plate|photo|foto)", re.IGNOR
 _SMALLEST, _SMALLEST_SHARE = 60, 0.01  # pixels of a side, and share of the page, of a picture without a caption
 _SMALLEST_CAPTIONED = 40  # pixels of a side
 _WHOLE = 0.85  # share of the page: a picture that is the page
+_OF_SCAN = 0.25  # of a page whose text is on its pictures: a larger one is a part of the scan
 _TILE_GAP = 3  # pixels between pictures that are one
 _MOST_TILES = 150  # beyond which pictures are a page drawn in pieces
 _PAGES = 2  # before: an ornament stands there too
@@ -68,9 +69,12 @@ class Figures:
 
     def of(
         self, page: object, image: Image.Image, layer: Layer, lines: Lines, blocks: Sequence[PageBlock],
-        to_pixels: np.ndarray, losses: Losses, place: str,
+        to_pixels: np.ndarray, losses: Losses, place: str, *, is_scan: bool,
     ) -> tuple[PageFigure, ...]:  # fmt: skip
-        """Return the figures of a loaded page that was drawn as `image`, from top to bottom."""
+        """Return the figures of a loaded page that was drawn as `image`, from top to bottom.
+
+        Of a page that `is_scan` the large pictures are what OCR reads, and no figures.
+        """
         captions = list(_captions(layer, blocks))
         drawn = drawn_on(page, to_pixels, image.size, with_shapes=bool(captions))
         if not drawn.pictures and not captions:
@@ -78,7 +82,9 @@ class Figures:
             return ()
         sheet = Area(0, 0, *image.size)
         found = _captioned(drawn, lines, blocks, captions, sheet) if captions else []
-        found += self._pictures(drawn.pictures, [each.area for each in found], captions, layer, sheet)
+        most = _OF_SCAN if is_scan else _WHOLE
+        pictures = [each for each in drawn.pictures if each.area.size <= most * sheet.size]
+        found += self._pictures(pictures, [each.area for each in found], captions, layer, sheet, most)
         found.sort(key=lambda each: (each.area.top, each.area.left))
         if len(found) > MOST_OF_PAGE:
             losses.note("picture", place, len(found) - MOST_OF_PAGE)
@@ -87,8 +93,9 @@ class Figures:
         return tuple(_figure(each, image, _alternative(each, drawn, said, len(found)), layer.text) for each in found)
 
     def _pictures(
-        self, pictures: list[DrawnPicture], taken: list[Area], captions: Sequence[_Caption], layer: Layer, sheet: Area
-    ) -> list[_Found]:
+        self, pictures: list[DrawnPicture], taken: list[Area], captions: Sequence[_Caption], layer: Layer, sheet: Area,
+        most: float,
+    ) -> list[_Found]:  # fmt: skip
         """Return the pictures that are no part of a figure with a caption, and no ornament or background."""
         keys = {_key(each) for each in pictures}
         repeated = set[tuple[int, ...]]().union(*self._before) & keys
@@ -100,7 +107,9 @@ class Figures:
         found: list[_Found] = []
         for tiles in _together(alone):
             area = around(each.area for each in tiles)
-            if any(area.shared(other) > 0.3 * area.size for other in taken) or not _is_picture(area, layer, sheet):
+            if any(area.shared(other) > 0.3 * area.size for other in taken) or not _is_picture(
+                area, layer, sheet, most
+            ):
                 continue
             free = [each for each in captions if id(each) not in used and _is_beside(area, each, sheet)]
             caption = min(free, key=lambda each: _distance(area, each.area), default=None)
@@ -144,9 +153,9 @@ def _together(pictures: Sequence[DrawnPicture]) -> list[list[DrawnPicture]]:
     return groups
 
 
-def _is_picture(area: Area, layer: Layer, sheet: Area) -> bool:
+def _is_picture(area: Area, layer: Layer, sheet: Area, most: float) -> bool:
     share = area.size / sheet.size
-    if min(area.width, area.height) < _SMALLEST or not _SMALLEST_SHARE <= share <= _WHOLE:
+    if min(area.width, area.height) < _SMALLEST or not _SMALLEST_SHARE <= share <= most:
         return False
     boxes = layer.words.boxes
     if share < _BEHIND_WORDS or len(boxes) < 20:
