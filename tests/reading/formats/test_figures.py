@@ -207,6 +207,13 @@ def test_most_pictures_of_a_page() -> None:
     assert max(len(page.figures) for page in pages(file)) <= MOST_OF_PAGE
 
 
+def test_most_pixels_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.typeset.MOST_PIXELS", 2 * 300 * 200)
+    file = laid_out(para(), *(shown(photo(number)) for number in range(3)))
+    assert sum(len(page.figures) for page in pages(file)) == 2
+    assert [(loss.kind, loss.count) for loss in file.losses] == [("picture", 1)]
+
+
 def test_sheets_of_pages_without_pictures_are_as_before() -> None:
     (page,) = pages(laid_out(para()))
     assert page.figures == ()
