@@ -55,6 +55,8 @@ LINE = "\u2028"
 """A line end within a block that stays one: the lines of an address. Any other white space is as a space."""
 
 WIDTH, HEIGHT, MARGIN = 1_131, 1_600, 110  # A4 at the usual size of a page image
+MOST_PIXELS = 10_000_000_000
+"""Pixels of the pictures of one document that are decoded, which takes some minutes at most."""
 TALLEST = 4 * HEIGHT
 """The height to which a page grows that is a page of the document itself, such as a slide."""
 _FONTS = Path(__file__).parents[2] / "fonts"
@@ -670,6 +672,7 @@ class LaidOut:
         self._sheets = flow(blocks, name, rules.max_pages, losses, tallest=tallest)
         self._is_paged = is_paged
         self._losses = losses
+        self._pixels = 0  # of the pictures that were decoded
         self._rules = rules
         self.facts = facts
         self.pages = len(self._sheets)
@@ -706,7 +709,8 @@ class LaidOut:
         )
 
     def _encoded(self, figure: Figure, page_no: int) -> bytes:
-        image = encoded(figure.picture)
+        self._pixels += figure.picture.width * figure.picture.height
+        image = encoded(figure.picture) if self._pixels <= MOST_PIXELS else b""
         if not image:
             self._losses.note("picture", f"page {page_no}")
         return image
