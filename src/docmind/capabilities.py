@@ -15,9 +15,9 @@ from docmind.config import Settings
 from docmind.embedding import text_model_capability
 from docmind.errors import WorkerFailedError
 from docmind.network import network_guard
-from docmind.reading import Ocr, find_browser
+from docmind.reading import Ocr, find_browser, reader_capabilities
 from docmind.records.documents import Capability, StorageKind, StorageUse
-from docmind.runtime import Way, can_fork, fork_server_pid, isolation
+from docmind.runtime import Way, can_fork, fork_server_pid, isolation, licence_of
 from docmind.wording import N_, _, number_text
 
 _KEY_SOURCES = {
@@ -50,11 +50,7 @@ def licences() -> tuple[tuple[str, str, str], ...]:
             package = distribution(name)
         except PackageNotFoundError:  # an extra that is not installed
             continue
-        about = package.metadata
-        kinds = [value for value in about.get_all("Classifier") or () if value.startswith("License ::")]
-        named = [*(about.get_all("License-Expression") or ()), *(kind.rpartition(":: ")[2] for kind in kinds)]
-        told = next(iter([*named, *(about.get_all("License") or ())]), "")
-        found[name] = (about["Name"], package.version, told.strip().partition("\n")[0][:80])
+        found[name] = (package.metadata["Name"], package.version, licence_of(package.metadata))
         for wanted in package.requires or ():
             extra = re.search(r"extra == ['\"]([\w-]+)", wanted)
             if extra is None or (name == "docmind" and extra[1] != "test"):
@@ -121,6 +117,7 @@ def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tu
         text_model_capability(settings),
         *Ocr(settings.reading).capabilities(),
         _browser(settings.reading.browser),
+        *reader_capabilities(settings.reading),
         _children(),
         _start_of_children(settings),
         _network(settings),

@@ -84,6 +84,14 @@ class IndexSettings(_Group):
     )
 
 
+def _kinds(value: str) -> str:
+    """Check kinds of files, separated by commas. Raises `ValueError`."""
+    kinds = [kind.strip() for kind in value.split(",") if kind.strip()]
+    if any(not (kind.isascii() and kind.isalpha() and kind.islower() and len(kind) <= 8) for kind in kinds):
+        raise ValueError("it names kinds of files by commas, each of one to eight small letters: jwpub")
+    return ",".join(dict.fromkeys(kinds))
+
+
 class ReadingSettings(_Group):
     """Limits and sizes of the reading processes."""
 
@@ -104,6 +112,13 @@ class ReadingSettings(_Group):
         default=0.5, ge=0.0, le=1.0, description="lines that OCR is less sure of are searched, and not quoted"
     )
     browser: str = Field(default="auto", description="draws EPUB pages: auto, off, or a Chromium by path or name")
+    readers: Annotated[str, AfterValidator(_kinds)] = Field(
+        default="", description="kinds of files that readers of other packages may read, by commas"
+    )
+
+    def chosen_readers(self) -> tuple[str, ...]:
+        """Return the kinds whose readers, of other packages, are on."""
+        return tuple(filter(None, self.readers.split(",")))
 
 
 class EmbeddingSettings(_Group):

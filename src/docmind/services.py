@@ -15,7 +15,7 @@ from docmind.documents import Reader, Uploads
 from docmind.embedding import TextEmbedder, VectorCache, close_text_model
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
-from docmind.ingest import Folders, Ingest, IngestQueue, Library, WebPages
+from docmind.ingest import Folders, Ingest, IngestQueue, Library, Replacements, WebPages
 from docmind.llm import LanguageModels
 from docmind.maintenance import GarbageCollection, Keys, Purge, Reindexing, Rotation, Snapshots, TextModels
 from docmind.memory import Memories
@@ -232,7 +232,6 @@ def build(
     ingest = Ingest(
         settings, vault=vault, uploads=uploads, embedder=embedder, index=index, lookalike=lookalike, visual=visual
     )
-    queue = IngestQueue(uploads, ingest, settings.reading.workers)
     documents = Library(
         vault=vault,
         ingest=ingest,
@@ -241,6 +240,8 @@ def build(
         bin_days=settings.storage.bin_days,
         least_certainty=settings.reading.ocr_min_confidence,
     )
+    replacements = Replacements(vault.database, documents)
+    queue = IngestQueue(uploads, ingest, settings.reading.workers, replacements=replacements)
     caches.join(documents.outlines)
     text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
@@ -268,7 +269,9 @@ def build(
         lookalike=lookalike, visual=visual, memories=memories, models=language_models,
         language_files=LanguageFiles(gguf_folder, settings.visual.hub_url, language_models.take),
         ingest=ingest, queue=queue, documents=documents,
-        folders=Folders(settings, vault=vault, queue=queue, library=documents),
+        folders=Folders(
+            settings, vault=vault, queue=queue, library=documents, replacements=replacements
+        ),
         web_pages=WebPages(user_settings, vault=vault, queue=queue),
         text_search=text_search, page_search=page_search, lists=lists, answerer=answerer,
         drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=lists), listings=listings,

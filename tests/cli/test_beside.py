@@ -57,3 +57,13 @@ def test_a_document_is_added_found_shown_and_deleted(shell: Shell, tmp_path: Pat
 
 def test_commands_that_need_the_stores_say_so(shell: Shell) -> None:
     assert "work while it is closed" in sentence_of(shell.run("reindex", code=11))
+
+
+def test_a_new_version_replaces_the_earlier_one_where_the_app_reads_it(shell: Shell) -> None:
+    lease = "Whoever lives here pays.\n\nThe rent of the mill house is {rent} crowns a month. It is due on the third.\n"
+    shell.run("add", shell.file("mill lease.txt", lease.format(rent=900).encode()))
+    told = shell.run("add", "--replace", shell.file("mill lease (2).txt", lease.format(rent=950).encode())).stdout
+    assert "mill lease.txt is in the bin. Undo: docmind bin restore" in told
+    names = [info["document"] for info in shell.json("list")["documents"]]
+    assert "mill lease (2).txt" in names
+    assert "mill lease.txt" not in names

@@ -46,7 +46,9 @@ MARKED: dict[str, Any] = {
     "document": "marked name.pdf", "title": "Marked title", "kind": "pdf", "language": "pt", "is_language_set": 1,
     "bytes": 77, "added_at_ms": 12, "message": "Marked message.", "tags": ("marked tag",), "heading": "Marked heading",
     "read_as": ("before.pdf", "Before"), "author": "Ada Marked", "dated": "2001-02-03", "updated_at_ms": 13,
-    "ingestion": INGESTION,
+    "ingestion": INGESTION, "sender": "Bea Marked <bea@marked.example>", "recipients": "Cy Marked; Di <di@marked.example>",
+    "sent_at": "2001-02-03T04:05:06Z", "thread": "marked@thread", "message_id": "marked@id", "refers_to": "marked@thread",
+    "topic": "re: marked topic",
 }  # fmt: skip
 STORED = {column.name: column for column in COLUMNS if column.is_stored}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from docmind.blocks import PageBlock
-from docmind.documents.titles import outline_of, printed_title, title_of
+from docmind.documents.titles import in_title_case, outline_of, printed_title, sensible_title, title_of
 from docmind.documents.words import Words
 from docmind.records.documents import Heading
+from each import each_of
 
 
 def printed(*lines: tuple[str, int]) -> tuple[str, Words]:
@@ -143,3 +144,66 @@ def test_what_names_no_single_document_gives_way() -> None:
     assert title_of([(*printed(("Transactions", 20), BODY, BODY), [])]) == ""
     assert title_of([headed(("paragraph", "CHAPTER 1", 0), ("paragraph", "Ships were counted.", 0))]) == ""
     assert title_of([]) == ""
+
+
+BAD_TITLES = (
+    "(anonymous)", "Anonymous", "untitled", "Untitled-1", "Untitled Document", "[Untitled]", "Unbenannt 1",
+    "Sem título", "Sin título", "Sans titre", "Ohne Titel", "no title", "Unknown", "None", "null", "Title",
+    "Microsoft Word - x.doc", "Microsoft Word - Final report March", "Microsoft PowerPoint - slides [Read-Only]",
+    "Microsoft Excel - budget.xls", "Word - letter", "PowerPoint Presentation", "Document1", "Dokument2", "Documento 3",
+    "Presentation1", "Book1", "Mappe1", "Sheet1", "New Microsoft Word Document", "report_final.indd", "paper.dvi",
+    "thesis.tex", "(Slides.ppt)", "contract.docx - Google Docs", "TeX output 1999.03.02:1345", "C:\\Users\\ana\\draft",
+    "file:///C|/TEMP/page.htm", "http://www.example.org/page", "/home/ana/scan", "about:blank", "Full page photo",
+    "Scanned Document", "IMG_20240312", "SCAN0001", "doc00312420240312", "PII: S0140-6736(99)04567-8.pdf", "Layout 1",
+    "a", "0001-22-003", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", "Adobe Photoshop PDF", "My File", "my file.pdf",
+)  # fmt: skip
+
+
+@each_of("raw", BAD_TITLES)
+def test_what_programs_write_is_no_title(raw: str) -> None:
+    assert sensible_title(raw, "my file.pdf") == ""
+
+
+@each_of(
+    "raw, title",
+    [
+        ("Annual Report 2022", "Annual Report 2022"),
+        ("  spread \x00 out ", "spread out"),
+        ("Untitled: the art of Anna Berg", "Untitled: the art of Anna Berg"),
+        ("Title IX and schools", "Title IX and schools"),
+        ("Document retention policy", "Document retention policy"),
+        ("Book of Hours", "Book of Hours"),
+        ("Unknown soldiers of the war", "Unknown soldiers of the war"),
+        ("Printing in colour", "Printing in colour"),
+        ("New York by night", "New York by night"),
+        ("None of the above", "None of the above"),
+        ("Test report of the bridge", "Test report of the bridge"),
+    ],
+)
+def test_what_people_write_is_a_title(raw: str, title: str) -> None:
+    assert sensible_title(raw, "my file.pdf") == title
+
+
+@each_of(
+    "raw, text, title",
+    [
+        ("HUMAN HEALTH", "", "Human Health"),
+        ("THE HISTORY OF WOMEN'S HEALTH", "", "The History of Women's Health"),
+        ("RELATÓRIO DE GESTÃO", "", "Relatório de Gestão"),
+        ("HUMAN RIGHTS LAW", "", "HUMAN RIGHTS LAW"),
+        ("HUMAN RIGHTS LAW", "The law protects.", "Human Rights Law"),
+        ("NATO HANDBOOK", "NATO is an alliance.", "NATO HANDBOOK"),
+        ("REPORT 2021", "", "REPORT 2021"),
+        ("UNICEF", "", "UNICEF"),
+        ("Human Health", "", "Human Health"),
+        ("HTTPS SERVERS", "", "HTTPS SERVERS"),
+        ("", "", ""),
+    ],
+)
+def test_capitals_become_small_letters_where_they_are_words(raw: str, text: str, title: str) -> None:
+    assert in_title_case(raw, text) == title
+
+
+def test_a_printed_title_in_capitals_is_shown_in_small_letters() -> None:
+    page = printed(("HUMAN HEALTH", 20), BODY, BODY)
+    assert title_of([(*page, ())]) == "Human Health"

@@ -38,7 +38,6 @@ def papers(tmp_path: Path) -> Path:
 def synced(desk: DocMind, info: FolderInfo) -> SyncResult:
     result = desk.folders.sync(info.folder_id)
     desk.queue.finish()
-    desk.folders.settle()
     return result
 
 

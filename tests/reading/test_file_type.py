@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 
 import pytest
 
 import papers
+from archives import packed
 from decks import deck, title
 from docmind import errors
+from docmind.errors import UnsupportedFileError
 from docmind.reading.file_type import identify, is_plain
 from docmind.records.documents import Upload
 from each import each_of
@@ -199,3 +202,16 @@ def test_notebooks_and_bibliographies_are_known_by_name_and_contents(name: str, 
 )
 def test_text_about_mail_and_notebooks_is_text(name: str, data: bytes, kind: str) -> None:
     assert kind_of(name, data) == kind
+
+
+@pytest.mark.parametrize("method", [0, 8, 99])
+@pytest.mark.parametrize("name", ["a.odt", "a.docx", "a.epub", "a.odp"])
+def test_a_packed_document_that_is_locked_says_so_and_what_to_do(name: str, method: int) -> None:
+    data = bytearray(packed({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": "<a/>"}))
+    for sign, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        for start in [found.start() for found in re.finditer(re.escape(sign), data)]:
+            data[start + at] |= 1
+            data[start + at + 2 : start + at + 4] = method.to_bytes(2, "little")
+    with pytest.raises(UnsupportedFileError, match=rf"^{name} is locked with a password\.$") as caught:
+        identify(Upload(name, bytes(data)))
+    assert "save it without a password" in caught.value.hint

@@ -236,8 +236,8 @@ def test_a_process_that_dies_as_it_reopens_counts_at_the_page(reader: Reader, mo
     """Killed at page 9, and once more before it can say that the document is open again."""
     starts, start, receive = [0], Reader.start, Reading._receive
 
-    def dead(self: Reader, *arguments: Any) -> Worker:
-        worker = start(self, *arguments)
+    def dead(self: Reader, *arguments: Any, **more: Any) -> Worker:
+        worker = start(self, *arguments, **more)
         starts[0] += 1
         if starts[0] == 2:
             worker.kill()
@@ -264,8 +264,8 @@ def test_a_process_that_dies_as_it_reopens_counts_at_the_page(reader: Reader, mo
 def test_a_process_that_dies_while_it_opens_gets_one_more_try(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     deaths, start = [1], Reader.start
 
-    def dead(self: Reader, *arguments: Any) -> Worker:
-        worker = start(self, *arguments)
+    def dead(self: Reader, *arguments: Any, **more: Any) -> Worker:
+        worker = start(self, *arguments, **more)
         if deaths[0]:
             deaths[0] -= 1
             worker.kill()

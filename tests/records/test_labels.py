@@ -13,6 +13,7 @@ from each import each_of
     [
         ("my_lease 2024.pdf", "my lease 2024"),
         ("notes.md", "notes"),
+        ("sea_tides.py", "sea_tides.py"),
         ("v1.2 of the plan", "v1.2 of the plan"),
         (".hidden", ".hidden"),
         ("", ""),

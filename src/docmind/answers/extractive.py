@@ -18,6 +18,7 @@ import numpy as np
 
 from docmind.answers.across import is_other_language, nearest_across
 from docmind.answers.compound import parts_of
+from docmind.answers.corrections import Exchanges, earlier_of, numbered
 from docmind.answers.extremes import most_extreme
 from docmind.answers.kinds import (
     Asked,
@@ -34,6 +35,7 @@ from docmind.answers.kinds import (
     language_of_question,
     without_mail_words,
 )
+from docmind.answers.newest import EQUALLY_WELL, day_in, day_of_heading, wishes_newest, without_wish
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.sentences import leans
 from docmind.answers.spelling import spelled
@@ -54,8 +56,8 @@ from docmind.embedding import (
 )
 from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
-from docmind.records.documents import DocumentInfo
-from docmind.records.search import Degraded, Hit, SearchResult
+from docmind.records.documents import DocumentInfo, Provenance
+from docmind.records.search import Degraded, Filters, Hit, SearchResult
 from docmind.wording import _, language_name, ngettext
 
 PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
@@ -295,6 +297,7 @@ class Extractive:
         """
         self._read = read or VectorCache(READ)
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
+        self._exchanges = Exchanges(catalog)
         self._least_certainty = least_certainty
         self._cosines: Literal["english", "many"] = "many" if is_multilingual(embedder) else "english"
 
@@ -309,7 +312,15 @@ class Extractive:
         """Drop the vectors of passages that are kept in memory, because a document is erased."""
         self._read.drop()
 
-    def extract(self, question: str, found: SearchResult, besides: Collection[str] = ()) -> Extract:
+    def extract(
+        self,
+        question: str,
+        found: SearchResult,
+        besides: Collection[str] = (),
+        filters: Filters = Filters(),
+        *,
+        newest_first: bool = False,
+    ) -> Extract:
         """Return quotes from the first pages of `found`; none where the confidence is below the threshold.
 
         The pages, their order and their scores are those of the text search, by which the confidence was fitted: what
@@ -318,34 +329,68 @@ class Extractive:
         Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. Quotes
         in `besides` are not repeated where there are others.
 
-        Of several versions of a document the newest one is quoted, unless only an earlier one answers. The two parts of
-        a question are answered by themselves, where the pages answer both.
+        Of several versions of a document the newest one is quoted, unless only an earlier one answers. What a later
+        mail of an exchange corrects is quoted as it is corrected, where `filters` allow that mail. The two parts of a
+        question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
+        unless `besides` tells that more is asked for. With `newest_first`, or where the question asks for the newest,
+        the newest of the passages that answer equally well comes first.
         """
         parts = parts_of(question) if self._settings.quotes > 1 else None
         each = list[Extract]()
         for part in parts or ():
-            each.append(self._newest(part, found, besides, CANDIDATES_OF_PART))
+            wish = newest_first or wishes_newest(question)
+            newest = self._newest(part, found, besides, CANDIDATES_OF_PART, newest_first=wish)
+            each.append(self._corrected(part, newest, filters))
             if not each[-1].sources:
                 break
         if not each or not each[-1].sources:
-            return self._newest(question, found, besides)
-        return _joined(each, self._settings.quotes)
+            newest = self._newest(question, found, besides, newest_first=newest_first or wishes_newest(question))
+            return self._corrected(question, newest, filters)
+        return _joined(each, self._settings.quotes, is_more=bool(besides))
 
     def _newest(
-        self, question: str, found: SearchResult, besides: Collection[str], candidates: int = CANDIDATES
+        self,
+        question: str,
+        found: SearchResult,
+        besides: Collection[str],
+        candidates: int = CANDIDATES,
+        *,
+        newest_first: bool,
     ) -> Extract:
         older = superseded(self._catalog.versions({hit.doc_id for hit in found.ranked_by_words[:PAGES]}))
         if not older:
-            return self._extract(question, found, besides, candidates)
-        newest = self._extract(question, without(found, older), besides, candidates)
-        every = self._extract(question, found, besides, candidates)
+            return self._extract(question, found, besides, candidates, newest_first=newest_first)
+        newest = self._extract(question, without(found, older), besides, candidates, newest_first=newest_first)
+        every = self._extract(question, found, besides, candidates, newest_first=newest_first)
         more = _OUTCOMES.index(every.outcome) - _OUTCOMES.index(newest.outcome)
         if more > 0 or (more == 0 and every.outcome == "maybe" and every.confidence > newest.confidence + ONLY_OLDER):
             return every
         return self._with_earlier(newest, [hit for hit in found.ranked_by_words[:PAGES] if hit.doc_id in older])
 
-    def _extract(self, question: str, found: SearchResult, besides: Collection[str], candidates: int) -> Extract:
-        ranked = self.rank(question, found, besides, candidates=candidates)
+    def _corrected(self, question: str, extract: Extract, filters: Filters) -> Extract:
+        """Return quotes with the correction of the first one before it, or with what the first one corrects."""
+        if not extract.sources or extract.earlier:
+            return extract
+        first = extract.sources[0]
+        later = self._exchanges.correction(question, first, filters)
+        if later is not None:
+            new = source_of(1, later.page, later.info.document, later.passage)
+            if extract.outcome != "answer":
+                return replace(extract, sources=numbered((new, *extract.sources)))
+            sources = numbered((new, *extract.sources[1:]))
+            old = replace(first, n=len(sources) + 1)
+            return replace(extract, sources=sources, earlier=(earlier_of(self._catalog.document(old.doc_id), old),))
+        before = self._exchanges.corrected(question, first, filters) if extract.outcome == "answer" else None
+        if before is None:
+            return extract
+        old = source_of(len(extract.sources) + 1, before.page, before.info.document, before.passage)
+        others = numbered([one for one in extract.sources if one.quote != old.quote])
+        return replace(extract, sources=others, earlier=(earlier_of(before.info, replace(old, n=len(others) + 1)),))
+
+    def _extract(
+        self, question: str, found: SearchResult, besides: Collection[str], candidates: int, *, newest_first: bool
+    ) -> Extract:
+        ranked = self.rank(question, found, besides, candidates=candidates, newest_first=newest_first)
         confidence = ranked.confidence() if ranked is not None else 0.0
         if ranked is None or confidence < self._settings.threshold:
             across = self._across(question, found, confidence)
@@ -382,11 +427,18 @@ class Extractive:
         return replace(extract, earlier=tuple(earlier))
 
     def rank(
-        self, question: str, found: SearchResult, besides: Collection[str] = (), *, candidates: int = CANDIDATES
+        self,
+        question: str,
+        found: SearchResult,
+        besides: Collection[str] = (),
+        *,
+        candidates: int = CANDIDATES,
+        newest_first: bool = False,
     ) -> Ranked | None:
         """Return the best passages, whatever their confidence; None where the pages have none.
 
-        `candidates` is how many passages are embedded at most.
+        `candidates` is how many passages are embedded at most. With `newest_first` those that answer as well as the
+        best one come before others, the newest first.
         """
         pages = self._pages(found.ranked_by_words[:PAGES])
         spoken = [page.text for page in pages if not is_other_language(question, page.hit.language)]
@@ -395,6 +447,8 @@ class Extractive:
         terms = asked_words(asked)
         if target.field and any(one.field == target.field for page in pages for _heading, one in page.passages):
             terms = without_mail_words(terms)
+        if newest_first:
+            terms = without_wish(terms)
         units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
         units = [
             unit for unit in units
@@ -413,7 +467,7 @@ class Extractive:
         new = [unit for unit in units if unit.text not in besides and unit not in clauses]
         chosen = clauses + _choose(new or units, pages, candidates)
         extreme = None
-        if target.kind == "extreme":
+        if target.kind == "extreme" and not newest_first:
             at = most_extreme(asked, [unit.own(pages[unit.page]) for unit in units], [unit.coverage for unit in units])
             extreme = units[at] if at is not None else None
         if extreme is not None and all(one is not extreme for one in chosen):
@@ -430,6 +484,9 @@ class Extractive:
         if extreme is not None:
             at = next(at for at, one in enumerate(chosen) if one is extreme)
             best, shares = [at, *(one for one in best if one != at)][: len(best)], (1.0, *shares[:-1])
+        if newest_first:
+            own = np.array([unit.coverage for unit in chosen]) + COSINE * cosines - np.array(fitting)
+            best, shares = self._newest_of(chosen, pages, own, best, shares)
         lead = chosen[proof]
         page = pages[lead.page]
         context = f"{page.label} {page.title} {lead.heading} {lead.text}"
@@ -457,6 +514,38 @@ class Extractive:
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )
+
+    def _newest_of(
+        self,
+        chosen: Sequence[_Unit],
+        pages: Sequence[_Page],
+        own: np.ndarray,
+        best: list[int],
+        shares: tuple[float, ...],
+    ) -> tuple[list[int], tuple[float, ...]]:
+        """Return the best passages so that those that say as much as the first one lead, the newest before others.
+
+        `own` are the scores of all passages by their words and meaning, without those of their pages.
+        """
+        known = self._catalog.provenance_of({page.hit.doc_id for page in pages})
+
+        def day(at: int) -> str:
+            unit = chosen[at]
+            page = pages[unit.page]
+            of_document = known.get(page.hit.doc_id, Provenance()).dated or day_in(page.label)
+            in_row = day_in(unit.own(page)) if unit.passage.is_row else ""
+            return in_row or day_of_heading(unit.heading) or of_document
+
+        alike = [
+            at for at, unit in enumerate(chosen)
+            if at in best or unit.passage.is_whole
+            if own[at] >= EQUALLY_WELL * own[best[0]] > 0
+        ]  # fmt: skip
+        newest = max(alike, key=lambda at: (day(at), own[at]), default=best[0])
+        first = sorted({newest, *(at for at in best if at in alike)}, key=lambda at: (day(at), own[at]), reverse=True)
+        share_of = dict(zip(best, shares, strict=True))
+        order = [*first, *(at for at in best if at not in first)][: len(best)]
+        return order, (1.0, *(share_of.get(at, 1.0) for at in order[1:]))
 
     def _across(self, question: str, found: SearchResult, confidence: float) -> Extract | None:
         """Return the best passages of the closest pages in other languages; None where none may answer."""
@@ -554,15 +643,16 @@ class Extractive:
         return pages
 
 
-def _joined(each: Sequence[Extract], most: int) -> Extract:
-    """Return the answers to the parts of a question as one, with at most `most` sources.
+def _joined(each: Sequence[Extract], most: int, *, is_more: bool) -> Extract:
+    """Return the answers to the parts of a question as one: their first sources, which lead.
 
-    Their first sources lead, and the unsurest outcome counts. A passage that answers several parts is there once. What
-    earlier versions say is left to the single questions.
+    With `is_more` the others follow, up to `most`. The unsurest outcome counts. A passage that answers several parts is
+    there once. What earlier versions say is left to the single questions.
     """
     firsts = [one.sources[0] for one in each]
+    further = [source for one in each for source in one.sources[1:]] if is_more else []
     sources: dict[tuple[str, int, str], Source] = {}
-    for source in (*firsts, *(further for one in each for further in one.sources[1:])):
+    for source in (*firsts, *further):
         sources.setdefault((source.doc_id, source.page_no, source.quote), source)
     return Extract(
         tuple(replace(source, n=n) for n, source in enumerate(list(sources.values())[:most], 1)),
@@ -590,6 +680,11 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     except DamagedError:  # its words or blocks cannot be read
         catalog.note_damage(info.doc_id, 1)
         return None
+
+
+def passage_source(page: PageRecord, document: str, passage: Passage) -> Source:
+    """Return a passage of a page as a source, which is numbered later."""
+    return source_of(1, page, document, passage)
 
 
 def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed: Words | None = None) -> Source:

@@ -12,12 +12,14 @@ from typing import Literal
 
 from docmind.embedding import fold
 
-IntentKind = Literal["passages", "remember", "greeting", "documents", "summary", "sum", "table", "list", "changes"]
+IntentKind = Literal[
+    "passages", "remember", "greeting", "documents", "summary", "sum", "table", "list", "changes", "mails"
+]
 Language = Literal["en", "pt", "es"]
 
 LONGEST = 300  # characters
 
-_DIRECT = frozenset({"remember", "greeting", "documents", "summary", "table", "list", "changes"})
+_DIRECT = frozenset({"remember", "greeting", "documents", "summary", "table", "list", "changes", "mails"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,9 @@ class Intent:
 
     `topic` is what a list of documents is to be about, empty for all, or what is to be summarized; `doc_ids` are the
     documents that were found to be meant by that; `facts` are what it asks to remember; `language` is that of the rule
-    that recognised it; `version` the number of the one whose changes are asked for, 0 for the newest. "table" and
-    "list" are not recognised by a rule here: a query over tables answers the question, or a complete list does.
+    that recognised it; `version` the number of the one whose changes are asked for, 0 for the newest. "table",
+    "list" and "mails" are not recognised by a rule here: a query over tables answers the question, a complete list, or
+    the headers of mails.
     """
 
     kind: IntentKind = "passages"

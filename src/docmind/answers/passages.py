@@ -18,7 +18,9 @@ from typing import Literal
 
 from docmind.answers.sentences import BULLET, SHORT_LINE, dangles, is_row, sentences
 from docmind.blocks import PageBlock, PageKind
+from docmind.documents import Catalog, PageRecord
 from docmind.embedding import STOP_WORDS
+from docmind.errors import DamagedError
 
 LONGEST = 900  # characters of one sentence; longer ones are cut at a semicolon, a comma or a space
 LONGEST_LIST, MOST_ITEMS = 900, 16  # a sentence with the list that it announces
@@ -211,6 +213,15 @@ def passages(text: str, running: Collection[str] = (), structure: Sequence[PageB
     says that parts of the text are; what the other parts are is seen from their lines.
     """
     return [passage for _, passage in headed_passages(text, running, structure)]
+
+
+def stored_passages(catalog: Catalog, page: PageRecord) -> list[Passage]:
+    """Return the passages of a stored page; none where its blocks are damaged, which the catalogue notes."""
+    try:
+        return passages(page.text, (), page.structure())
+    except DamagedError:
+        catalog.note_damage(page.doc_id, page.page_no)
+        return []
 
 
 def headed_passages(

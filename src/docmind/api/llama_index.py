@@ -130,6 +130,8 @@ def _node_of(hit: Hit, degraded: Sequence[Degraded], **more: Any) -> NodeWithSco
     metadata = {
         "doc_id": hit.doc_id,
         "document": hit.document,
+        "place": hit.place,
+        "dated": hit.dated,
         "page_no": hit.page_no,
         "page_id": hit.page_id,
         "modality": hit.modality,

@@ -30,6 +30,7 @@ def document() -> dict[str, Any]:
             "parameters": [
                 _parameter("name", "query", schema_of(FileName, schemas), is_required=True),
                 _parameter("tags", "query", tags, is_required=False, is_json=True),
+                _parameter("replace", "query", {"type": "boolean"}, is_required=False, is_json=True),
             ],
             "requestBody": _content(_BINARY, {}),
             "responses": queued,
@@ -37,7 +38,7 @@ def document() -> dict[str, Any]:
     }
     page = {
         "type": "object",
-        "properties": {"address": schema_of(Address, schemas), "tags": tags},
+        "properties": {"address": schema_of(Address, schemas), "tags": tags, "replace": {"type": "boolean"}},
         "required": ["address"],
     }
     paths["/uploads/web"] = {

@@ -161,8 +161,9 @@ class Rest:
         if not name.strip():
             raise ConfigError(_("The file has no name."), hint="See docs/api.md.")
         tags = decode(Tags, _parsed(request.query_params.get("tags", "[]"), "tags"), "tags")
+        replaces = decode(bool, _parsed(request.query_params.get("replace", "false"), "replace"), "replace")
         data = await self._body(request, is_file=True)
-        return await self._queued(lambda vault: vault.queue.hand_in(Upload(name, data, tags=tags)))
+        return await self._queued(lambda vault: vault.queue.hand_in(Upload(name, data, tags=tags, replaces=replaces)))
 
     async def _web_page(self, request: Request) -> Response:
         """Fetch a web page, where the settings allow it, and queue it."""
@@ -170,11 +171,12 @@ class Rest:
         from docmind.records.values import Address, Tags
 
         told = _parsed(await self._body(request, is_file=False), "body")
-        if not isinstance(told, dict) or told.keys() - {"address", "tags"}:
-            raise ConfigError(_("A web page is named by its address and tags."), hint="See docs/api.md.")
+        if not isinstance(told, dict) or told.keys() - {"address", "tags", "replace"}:
+            raise ConfigError(_("A web page is named by its address, tags and replace."), hint="See docs/api.md.")
         address = decode(Address, told.get("address"), "address")
         tags = decode(Tags, told.get("tags", []), "tags")
-        return await self._queued(lambda vault: vault.web_pages.hand_in(address, tags=tags))
+        replaces = decode(bool, told.get("replace", False), "replace")
+        return await self._queued(lambda vault: vault.web_pages.hand_in(address, tags=tags, replaces=replaces))
 
     async def _queued(self, hand_in: Callable[[DocMind], Any]) -> Response:
         from docmind.client import encode

@@ -191,7 +191,7 @@ def _doing(now: RunProgress) -> str:
     if now.stage == "summarising" and now.parts_total:
         return _("summarizing, {done} of {total} parts").format(done=now.parts_done, total=now.parts_total)
     if now.stage == "writing" and now.pages:
-        pages = "; ".join(page_of(hit.document, hit.page_no) for hit in now.pages)
+        pages = "; ".join(page_of(hit.placed, hit.page_no) for hit in now.pages)
         return _("{model} is reading {pages}").format(model=now.model.partition("/")[2] or now.model, pages=pages)
     is_waiting = now.stage == "waiting" and now.turn is not None  # for a model; its quotes stand above
     return _(now.stage) if now.stage and not is_waiting else ""

@@ -161,7 +161,7 @@ def _open(position: ChatPosition, rest: str) -> CommandResult:
         elif not source.quote:
             lost = _("This document has been erased, and its quotes with it.")
         text, lost = source.quote, "\n" + lost
-    head = f"{page_of(source.document, source.page_no)}{lost}"
+    head = f"{page_of(source.placed, source.page_no)}{lost}"
     data = {"document": source.document, "doc_id": source.doc_id, "page_no": source.page_no, "text": text}
     return CommandResult(data, partial(click.echo, f"{head}\n\n{inert(text, keep_lines=True)}\n"))
 

@@ -98,7 +98,7 @@ def _print(sentence: CheckedSentence) -> None:
     """Print a sentence with its verdict in words, and its passages below it."""
     click.echo(f"{_MARKS[sentence.verdict]} {_(VERDICTS[sentence.verdict])}: {one_line(sentence.text, 2_000)}")
     for source in sentence.sources:
-        click.echo(f"    [{source.n}] {page_of(source.document, source.page_no)}")
+        click.echo(f"    [{source.n}] {page_of(source.placed, source.page_no)}")
         click.echo(f"        “{one_line(source.quote)}”")
 
 

@@ -83,8 +83,11 @@ Show = Callable[[QueueProgress], None]
 class Adding:
     """Reads files one by one; locked ones are tried with each password, then the user is asked."""
 
-    def __init__(self, desk: DocMind, passwords: Sequence[str], ask: AskPassword | None) -> None:
-        self._desk, self._passwords, self._ask = desk, passwords, ask
+    def __init__(
+        self, desk: DocMind, passwords: Sequence[str], ask: AskPassword | None, *, replaces: bool = False
+    ) -> None:
+        """Set up; with `replaces`, earlier versions of the files go to the bin."""
+        self._desk, self._passwords, self._ask, self._replaces = desk, passwords, ask, replaces
         self.results: list[AddResult] = []
         """One result per file, in order, as they finish."""
         self.finished: list[AddResult] = []
@@ -110,9 +113,9 @@ class Adding:
                 show(QueueProgress("reading", len(files), number, file=name, stage="handing in"))
                 try:
                     if isinstance(file, str):
-                        yield self._desk.web_pages.fetch(file, tags=tags)
+                        yield self._desk.web_pages.fetch(file, tags=tags, replaces=self._replaces)
                     else:
-                        yield Upload(name, read_named(file, limit_mb), tags=tags)
+                        yield Upload(name, read_named(file, limit_mb), tags=tags, replaces=self._replaces)
                 except (NotFoundError, TooLargeError, ConfigError, WebPageError, FolderError) as error:
                     failed[number] = refused(name, error)
 
@@ -192,9 +195,11 @@ class HandingIn(Adding):
     on: this command, where nobody else has it.
     """
 
-    def __init__(self, client: Client, passwords: Sequence[str], ask: AskPassword | None) -> None:
+    def __init__(
+        self, client: Client, passwords: Sequence[str], ask: AskPassword | None, *, replaces: bool = False
+    ) -> None:
         self._beside: DocMind | Client = client
-        self._passwords, self._ask = passwords, ask
+        self._passwords, self._ask, self._replaces = passwords, ask, replaces
         self.results, self.finished, self.unread = [], [], 0
         self._left = deque[Named]()  # not handed in yet
         self._handed: list[AddResult | tuple[str, HandedIn]] = []
@@ -238,8 +243,9 @@ class HandingIn(Adding):
 
     def _hand_in(self, file: Named, name: str, tags: tuple[str, ...], limit_mb: int) -> HandedIn:
         if isinstance(file, str):
-            return self._beside.web_pages.hand_in(file, tags=tags)
-        return self._beside.queue.hand_in(Upload(name, read_named(file, limit_mb), tags=tags))
+            return self._beside.web_pages.hand_in(file, tags=tags, replaces=self._replaces)
+        upload = Upload(name, read_named(file, limit_mb), tags=tags, replaces=self._replaces)
+        return self._beside.queue.hand_in(upload)
 
     def _result(self, name: str, handed: HandedIn, show: Show) -> AddResult:
         from docmind.client import result_of
@@ -324,19 +330,19 @@ def add(
 
     passwords = read_passwords(password_file) if password_file else []
     with reached(creates=True) as desk:
-        limit_mb = int(desk.settings.info("reading.max_file_mb").value or 0)
+        limit_mb, since_ms = int(desk.settings.info("reading.max_file_mb").value or 0), time.time() * 1000
         ask = ask_password if is_asking() else None
         chosen = [path if _WEB_ADDRESS.match(path) else Path(path) for path in paths]
         if isinstance(desk, Client):
-            adding = HandingIn(desk, passwords, ask)
+            adding = HandingIn(desk, passwords, ask, replaces=replaces)
             with telling(adding, as_json=as_json), progress_bar(quiet=as_json) as show:
                 adding.add(chosen, tags, limit_mb, show)
         else:
-            adding = Adding(desk, passwords, ask)
+            adding = Adding(desk, passwords, ask, replaces=replaces)
             with telling(adding, as_json=as_json), pausing(adding.pause), progress_bar(quiet=as_json) as show:
                 adding.add(chosen, tags, limit_mb, show)
-        if replaces:
-            _replace_earlier(desk, adding.results, is_quiet=as_json)
+        if replaces and not as_json:
+            _tell_replaced(desk, adding.results, since_ms)
         elif not as_json:
             _offer_replacing(desk, adding.results)
     if not adding.results and not as_json:
@@ -344,14 +350,14 @@ def add(
     exit_with(adding.results)
 
 
-def _replace_earlier(desk: DocMind | Client, results: Sequence[AddResult], *, is_quiet: bool) -> None:
-    """Move the earlier versions of files that are in the library to the bin."""
-    versions = {info.doc_id for info in desk.documents.all() if info.series}
-    for doc_id in (one.doc_id for one in results if one.doc_id is not None and one.doc_id in versions):
-        for info in desk.documents.replace(doc_id):
+def _tell_replaced(desk: DocMind | Client, results: Sequence[AddResult], since_ms: float) -> None:
+    """Name the earlier versions of these files that went to the bin since, and how each comes back."""
+    added = {one.doc_id for one in results if one.doc_id}
+    series = {info.series for info in desk.documents.all() if info.doc_id in added and info.series}
+    for info in desk.documents.binned():
+        if info.series in series and (info.deleted_at_ms or 0) >= since_ms:
             told = _("{name} is in the bin. Undo: docmind bin restore {id}")
-            if not is_quiet:
-                click.echo(told.format(name=inert(info.document), id=info.doc_id[:12]))
+            click.echo(told.format(name=inert(info.document), id=info.doc_id[:12]))
 
 
 def _offer_replacing(desk: DocMind | Client, results: Sequence[AddResult]) -> None:

@@ -95,7 +95,7 @@ def _print(found: Listed, *, is_all: bool) -> None:
     for item in shown:
         source = item.source
         if source.doc_id != last:
-            click.echo(f"{one_line(source.document)} ({number_text(counts[source.doc_id].count)})")
+            click.echo(f"{one_line(source.placed)} ({number_text(counts[source.doc_id].count)})")
             last = source.doc_id
         times = f" ({item.times}×)" if item.times > 1 else ""
         click.echo(f"  {_('page {n}').format(n=source.page_no)}: {one_line(item.text, _LINE)}{times}")

@@ -19,7 +19,7 @@ from docmind.blocks import losses_text
 from docmind.cli.context import plain
 from docmind.records.answers import BY_LOOK, NOT_THERE, SEEN, STOPPED, TOLD, Answer, Source
 from docmind.records.conversations import Run, Turn
-from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState
+from docmind.records.documents import AddResult, DocumentInfo, QueueProgress, UploadState, placed_name
 from docmind.records.search import Filters, Hit, MultimodalHit, MultimodalResult, Quad, SearchResult, stage_name
 from docmind.rich_text import flow, readable
 from docmind.wording import N_, _, ngettext
@@ -111,16 +111,18 @@ def print_queue(counts: Mapping[UploadState, int]) -> None:
 def print_hits(found: SearchResult | MultimodalResult) -> None:
     if not found.hits:
         click.echo(_("No pages match."))
+    are_of_days = len({hit.dated for hit in found.hits if hit.dated}) > 1
     for hit in found.hits:
         shown = excerpt(inert(hit.text), found.query, is_marked=sys.stdout.isatty()) or _("(matches by its image)")
         origins = _origins(hit) if isinstance(hit, MultimodalHit) else ""
         place = "".join(f" · {inert(name)}" for name in hit.heading_path if hit.modality == "code")
         told = f"({hit.score:.3f}){origins}{_read(hit)}"
-        click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}{place}  {told}\n    {shown}")
+        name = placed_name(hit.document, hit.place, hit.dated if are_of_days else "")
+        click.echo(f"{hit.rank:>2}. {page_of(name, hit.page_no)}{place}  {told}\n    {shown}")
     shown_pages = {hit.page_id for hit in found.hits}
     for hit in found.looks if isinstance(found, MultimodalResult) else ():
         if hit.page_id not in shown_pages:
-            click.echo(f" ·  {page_of(hit.document, hit.page_no)}  ({_(BY_LOOK)})")
+            click.echo(f" ·  {page_of(hit.placed, hit.page_no)}  ({_(BY_LOOK)})")
     print_degraded(found.degraded)
     for report in found.lists if isinstance(found, MultimodalResult) and not found.hits else ():
         if report.state in ("off", "empty") and report.reason:
@@ -135,7 +137,7 @@ def print_sightings(found: MultimodalResult) -> None:
             where = place_on_page(hit.quad, hit.page_width, hit.page_height)
             where = where or " ".join(inert(hit.text).split())[:200] or _("not compared")
             score = f"({hit.score:.3f}){_origins(hit)}"
-            click.echo(f"{hit.rank:>2}. {page_of(hit.document, hit.page_no)}  {score}\n    {where}")
+            click.echo(f"{hit.rank:>2}. {page_of(hit.placed, hit.page_no)}  {score}\n    {where}")
     print_degraded(found.degraded)
 
 
@@ -382,7 +384,7 @@ def print_notes(turn: Turn) -> None:
     """Print the closest pages and what the web said on stdout, and on stderr what is missing from an answer."""
     answer = turn.answer
     if turn.nearest:
-        pages = "; ".join(page_of(hit.document, hit.page_no) for hit in turn.nearest)
+        pages = "; ".join(page_of(hit.placed, hit.page_no) for hit in turn.nearest)
         click.echo(_("Closest pages: {pages}").format(pages=pages))
     for result in turn.web:
         click.echo("  " + _("From the web: {title}").format(title=f"{inert(result.title)} <{inert(result.url)}>"))

@@ -129,7 +129,6 @@ def _run(desk: DocMind, folders: Sequence[FolderInfo], *, as_json: bool) -> None
         if any(result.added or result.changed for _, result in results):
             with progress_bar(quiet=as_json) as show:
                 read = desk.queue.finish(show)
-        desk.folders.settle()
     if as_json:
         told = [{"path": info.path, **plain(result)} for info, result in results]
         print_json({"folders": told, "files": [plain(result) for result in read]})

@@ -221,7 +221,8 @@ class _Queue(_Part):
 
     def hand_in(self, upload: Upload) -> HandedIn:
         """Hand in one file, and return which document it is or will be. Raises `DiskFullError`, `TooLargeError`."""
-        query = urlencode({"name": upload.name, "tags": json.dumps(upload.tags)})
+        told = {"name": upload.name, "tags": json.dumps(upload.tags), "replace": json.dumps(upload.replaces)}
+        query = urlencode(told)
         handed = self._client.handed_in(upload.name, self._client.exchange("POST", f"/uploads?{query}", upload.data))
         if upload.password is not None:
             self.unlock(handed.upload_id, upload.password)
@@ -232,12 +233,12 @@ class _WebPages(_Part):
     def __init__(self, client: Client) -> None:
         super().__init__(client, "web_pages")
 
-    def hand_in(self, address: str, *, tags: tuple[str, ...] = ()) -> HandedIn:
+    def hand_in(self, address: str, *, tags: tuple[str, ...] = (), replaces: bool = False) -> HandedIn:
         """Let the app fetch a web page and queue it; return which document it is or will be.
 
         Raises as `WebPages.fetch`.
         """
-        raw = json.dumps({"address": address, "tags": tags}).encode()
+        raw = json.dumps({"address": address, "tags": tags, "replace": replaces}).encode()
         return self._client.handed_in(address, self._client.exchange("POST", "/uploads/web", raw, "application/json"))
 
 

@@ -83,7 +83,7 @@ class Answerer:
         Raises `ConfigError` where the question is empty or too long, and what the search raises.
         """
         answer = self._answered(query)
-        return answer.with_source_places({}, self.catalog.places_of(answer.doc_ids)) if answer.doc_ids else answer
+        return answer.with_source_places({}, self.catalog.provenance_of(answer.doc_ids)) if answer.doc_ids else answer
 
     def _answered(self, query: Query) -> Answer:
         from docmind.answers import not_found, with_looks
@@ -99,7 +99,9 @@ class Answerer:
             return reply.answer(question, ms_since(started))
         found = scope.shared.of(self.search, replace(query, question=search_words))
         at = time.perf_counter()
-        quotes = self.direct.extractive.extract(search_words, found)
+        quotes = self.direct.extractive.extract(
+            search_words, found, filters=query.filters, newest_first=query.newest_first
+        )
         now = time.perf_counter()
         facts = self.memories.facts_about(question)
         told = tuple(memory.text for memory in facts.memories)

@@ -31,6 +31,7 @@ from docmind.config import Settings
 from docmind.conversations.changes import changes_told, versions_meant
 from docmind.conversations.list_telling import CITED, language_of_list, told_list
 from docmind.conversations.listings import Listings
+from docmind.conversations.mails import Mails
 from docmind.conversations.shared_result import SharedResult
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder, fold, name_of, words
@@ -202,6 +203,7 @@ class DirectAnswers:
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)
         self.tables = TableAnswers(catalog)
+        self._mails = Mails(catalog)
 
     def drop(self) -> None:
         """Drop what is kept in memory of passages and tables, because a document is erased."""
@@ -211,11 +213,13 @@ class DirectAnswers:
     def recognise(self, question: str, scope: Scope) -> Intent:
         """Return what a question asks for.
 
-        A query over tables answers a question of which every word stands for something there, before passages are
-        searched. A summary asks for passages where no document is meant by what is to be summarized; where more than
-        three are, their list is asked for.
+        The headers of mails answer who wrote what and when. A query over tables answers a question of which every word
+        stands for something there, before passages are searched. A summary asks for passages where no document is meant
+        by what is to be summarized; where more than three are, their list is asked for.
         """
         intent = recognise(question, self._memories.requested(question))
+        if intent.kind in ("passages", "sum") and self._mails.answer(question, scope.filters) is not None:
+            return Intent("mails", language_of_list(question), topic=question)
         if intent.kind in ("passages", "sum") and self._is_of_tables(question, scope):
             return Intent("table", intent.language, topic=question)
         if intent.kind in ("passages", "documents"):
@@ -296,6 +300,8 @@ class DirectAnswers:
             return self._computed(intent, scope)
         if intent.kind == "list":
             return self._list(intent, scope)
+        if intent.kind == "mails":
+            return self._of_mails(intent, scope)
         raise ValueError(f"{intent.kind!r} is answered with passages.")
 
     def _computed(self, intent: Intent, scope: Scope) -> Reply:
@@ -316,6 +322,15 @@ class DirectAnswers:
         lead, parts, more = told_list(found, intent.language)
         listed = self._listed(lead, parts, more, is_named=False)
         return Reply(replace(listed, degraded=self._catalog.damage()), "list", listing=found.listing)
+
+    def _of_mails(self, intent: Intent, scope: Scope) -> Reply:
+        """Tell the mails that are asked for; nothing is found where they were erased since it was recognised."""
+        found = self._mails.answer(intent.topic, scope.filters)
+        if found is None:
+            return Reply(Verified("", (), ()), "not found")
+        lead, parts, more = self._mails.told(found, intent.language)
+        listed = self._listed(lead, parts, more, is_named=False)
+        return Reply(replace(listed, degraded=self._catalog.damage()), "documents")
 
     def _greeted(self, language: Language) -> str:
         some, none = _GREETED[language]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from docmind.documents import Catalog
 from docmind.embedding import TextEmbedder
 from docmind.errors import ConfigError
-from docmind.records.answers import Source
+from docmind.records.answers import Source, with_days_apart
 from docmind.records.drafts import CheckedDraft, CheckedSentence
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters
@@ -66,7 +67,15 @@ class Drafts:
             checked.append(CheckedSentence(sentence.text, sentence.start, sentence.end, finding.verdict, first, second))
             if progress is not None:
                 progress(at + 1, len(sentences))
-        return CheckedDraft(text, tuple(checked), tuple(found.degraded))
+        return CheckedDraft(text, self._with_provenance(checked), tuple(found.degraded))
+
+    def _with_provenance(self, checked: Sequence[CheckedSentence]) -> tuple[CheckedSentence, ...]:
+        sources = self._catalog.with_provenance(source for one in checked for source in one.sources)
+        by_number = {source.n: source for source in with_days_apart(sources)}
+        return tuple(
+            replace(one, source=one.source and by_number[one.source.n], also=one.also and by_number[one.also.n])
+            for one in checked
+        )
 
     def search(self, words: str, filters: Filters) -> tuple[list[Passage], tuple[Degraded, ...]]:
         """Return the passages for the words of a sentence, and what the search went without."""

@@ -103,8 +103,11 @@ class History:
         answer = answer_of(plain, question_of(values), self._thread_id, point.checkpoint_id) if plain else None
         if answer is not None and answer.doc_ids and self._catalog is not None:
             answer = answer.with_source_places(
-                self._catalog.gone(answer.doc_ids), self._catalog.places_of(answer.doc_ids)
+                self._catalog.gone(answer.doc_ids), self._catalog.provenance_of(answer.doc_ids)
             )
+        nearest = nearest_of(plain) if plain else ()
+        if nearest and self._catalog is not None:
+            nearest = self._catalog.with_provenance(nearest)
         failure = (written or {}).get("failure") or ["", ""]
         found = values.get("found") or {}
         return Turn(
@@ -118,7 +121,7 @@ class History:
             mode=question["mode"],
             filters=filters_of(question["filters"]),
             lists=tuple(question.get("lists") or ()),
-            nearest=nearest_of(plain) if plain else (),
+            nearest=nearest,
             recalled=tuple(found.get("recalled", ())),
             memories=tuple(values.get("memories") or ()),
             web=web_of((written or {}).get("web") or []),

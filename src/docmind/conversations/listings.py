@@ -36,6 +36,7 @@ from docmind.blocks import PageBlock
 from docmind.documents import Catalog, PageRecord, Uploads, Words
 from docmind.embedding import name_of
 from docmind.errors import ConfigError, DamagedError
+from docmind.records.answers import with_days_apart
 from docmind.records.documents import DocumentInfo
 from docmind.records.listed import Listed, ListedItem
 from docmind.records.listings import MOST_ITEMS, Listable, ListedDocument, Listing
@@ -140,10 +141,16 @@ class Listings:
         if what == "items":
             questions = [one for one in list_questions(words) if one.what == "items"]
             asked = questions[0] if questions else ListQuestion("items", words, (("", ""),), is_explicit=True)
-            return self._list(asked, words, filters, (), progress, seconds)
+            return self._with_provenance(self._list(asked, words, filters, (), progress, seconds))
         words = words.strip()
         asked = mention_of(words) if what == "mentions" else ListQuestion(what, words, ((words, ""),))
-        return self._list(asked._replace(places=((asked.words, ""),)), words, filters, (), progress, seconds)
+        asked = asked._replace(places=((asked.words, ""),))
+        return self._with_provenance(self._list(asked, words, filters, (), progress, seconds))
+
+    def _with_provenance(self, found: Listed) -> Listed:
+        sources = with_days_apart(self._catalog.with_provenance(item.source for item in found.items))
+        items = (replace(item, source=source) for item, source in zip(found.items, sources, strict=True))
+        return replace(found, items=tuple(items))
 
     def answer(
         self, question: str, filters: Filters, talked_about: Sequence[str], found_pages: FoundPages

@@ -318,7 +318,10 @@ class Steps:
         direct = self._direct
         extractive = direct.lenient if context.is_pointed_at else direct.extractive
         besides = context.quoted if resolved["is_contextual"] else ()
-        extract: Extract = extractive.extract(search_words_of(state), found, besides)
+        query = query_of(state["question"])
+        extract: Extract = extractive.extract(
+            search_words_of(state), found, besides, query.filters, newest_first=query.newest_first
+        )
         context.degraded += extract.degraded
         if not extract.sources:
             return Verified(not_found(found), (), ()), "not found"

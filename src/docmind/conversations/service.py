@@ -422,10 +422,12 @@ class Conversations:
             return label if label in ("", document, readable_name(document)) else f"{label} ({document})"
 
         def titled(turn: Turn) -> Turn:
-            nearest = tuple(replace(hit, document=called(hit.doc_id, hit.document)) for hit in turn.nearest)
+            nearest = tuple(replace(hit, document=called(hit.doc_id, hit.document), place="") for hit in turn.nearest)
             if turn.answer is None:
                 return replace(turn, nearest=nearest)
-            sources = tuple(replace(one, document=called(one.doc_id, one.document)) for one in turn.answer.sources)
+            sources = tuple(
+                replace(one, document=called(one.doc_id, one.document), place="") for one in turn.answer.sources
+            )
             return replace(turn, nearest=nearest, answer=replace(turn.answer, sources=sources))
 
         return replace(view, turns=tuple(map(titled, view.turns)))

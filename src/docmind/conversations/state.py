@@ -14,7 +14,7 @@ from typing import Any, NotRequired, TypedDict
 from docmind.answers import PASSAGES, Intent, IntentKind, Language
 from docmind.records.answers import Answer, Computed, Sentence, Source
 from docmind.records.conversations import WebResult
-from docmind.records.documents import ArtifactRef, Box
+from docmind.records.documents import ArtifactRef, Box, Provenance
 from docmind.records.listings import ListedDocument, Listing
 from docmind.records.query import Mode, Query, fields_for
 from docmind.records.search import Degraded, Filters, Hit, ListName
@@ -205,9 +205,17 @@ def plain_answer(answer: Answer, nearest: tuple[Hit, ...] = ()) -> dict[str, Any
         "sentences": [_spans(sentence) for sentence in answer.sentences],
         "degraded": [asdict(part) for part in answer.degraded],
         "timings_ms": dict(answer.timings_ms),
-        "nearest": [_listed(asdict(hit)) for hit in nearest],
+        "nearest": [_listed(_without_provenance(hit)) for hit in nearest],
         **({"other": plain_answer(answer.other)} if answer.other is not None else {}),
     }
+
+
+def _without_provenance(cited: Source | Hit) -> dict[str, Any]:
+    """Return a source or hit without the place and day of its document: they are looked up when it is read."""
+    plain = asdict(cited)
+    for name in Provenance._fields:
+        del plain[name]
+    return plain
 
 
 def _kept(source: Source) -> dict[str, Any]:
@@ -215,8 +223,7 @@ def _kept(source: Source) -> dict[str, Any]:
 
     What few sources have is left out where this one does not have it.
     """
-    plain = asdict(source)
-    del plain["place"]
+    plain = _without_provenance(source)
     if source.gone != "erased":
         del plain["gone"]
     if not source.is_corrected:

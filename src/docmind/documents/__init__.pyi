@@ -41,9 +41,10 @@ from .segments import (
 )
 from .stored import artifact_of, readable_artifacts, readable_texts, texts_of
 from .tags import fitting_tags
-from .titles import outline_of
+from .threads import is_answer, topic_of
+from .titles import in_title_case, outline_of, sensible_title
 from .uploads import QueuedFile, Uploads, need_room, refused
-from .versions import earlier_version, earlier_versions, join_series
+from .versions import earlier_version, earlier_versions, join_series, versions_in
 from .words import Words
 
 __all__ = [
@@ -106,6 +107,8 @@ __all__ = [
     "hand_over",
     "held_documents",
     "held_of",
+    "in_title_case",
+    "is_answer",
     "is_corrected",
     "is_readable",
     "join_series",
@@ -121,9 +124,12 @@ __all__ = [
     "rows_in",
     "rows_of",
     "segment_of",
+    "sensible_title",
     "texts_of",
     "texts_to_find",
+    "topic_of",
     "unpack_tokens",
     "unreadable_erasures",
+    "versions_in",
     "with_ordinals",
 ]

@@ -23,6 +23,7 @@ from docmind.documents.columns import (
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
+from docmind.documents.threads import join_thread
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
@@ -30,13 +31,16 @@ from docmind.records.answers import Gone
 from docmind.records.documents import (
     ArtifactRef,
     Box,
+    Cited,
     DocumentInfo,
     Ingestion,
     PageText,
     PageView,
+    Provenance,
     page_id_of,
     placed,
     readable_name,
+    with_provenance,
 )
 from docmind.records.search import Degraded, Filters, StoredFacts
 from docmind.storage import Connection, Database, Row
@@ -179,6 +183,7 @@ class Catalog:
                 values["ingestion"] = replace(ingestion, ocr_engine=engine, **counts)
             self.set(db, doc_id, values)
             follow_parent(db, doc_id)
+            join_thread(db, doc_id)
             return self._changed(db, doc_id)
 
     def find_headings(self, after: str, most: int) -> str | None:
@@ -343,12 +348,19 @@ class Catalog:
         states: dict[str, Gone] = {doc_id: "binned" if found.get(doc_id) else "erased" for doc_id in doc_ids}
         return {doc_id: state for doc_id, state in states.items() if found.get(doc_id) != 0}
 
-    def places_of(self, doc_ids: Collection[str]) -> dict[str, str]:
-        """Return in which other document these came, as words behind a name; those that came by themselves left out."""
+    def provenance_of(self, doc_ids: Collection[str]) -> dict[str, Provenance]:
+        """Return in which other document each of these came, as words behind a name, and the day that it is about."""
         marks = ", ".join("?" * len(doc_ids))
-        query = f"SELECT doc_id, {PARENT} FROM documents d WHERE parent_id <> '' AND doc_id IN ({marks})"
-        found = ((doc_id, parent_of(raw)) for doc_id, raw in self._db.all(query, tuple(doc_ids)))
-        return {doc_id: parent.place for doc_id, parent in found if parent is not None}
+        query = f"SELECT doc_id, dated, {PARENT} FROM documents d WHERE doc_id IN ({marks})"
+        found = ((doc_id, dated, parent_of(raw)) for doc_id, dated, raw in self._db.all(query, tuple(doc_ids)))
+        return {
+            doc_id: Provenance(parent.place if parent is not None else "", dated) for doc_id, dated, parent in found
+        }
+
+    def with_provenance(self, cited: Iterable[Cited]) -> tuple[Cited, ...]:
+        """Return sources or hits with the `place` and `dated` of their documents."""
+        cited = tuple(cited)
+        return with_provenance(cited, self.provenance_of({one.doc_id for one in cited})) if cited else ()
 
     def documents(self) -> list[DocumentInfo]:
         """Return all documents outside the bin, the newest first."""
@@ -357,6 +369,21 @@ class Catalog:
     def in_series(self, series: str) -> list[DocumentInfo]:
         """Return the versions of a document outside the bin, the last added first."""
         return self._documents("WHERE d.series = ? AND d.deleted_at_ms IS NULL ORDER BY d.added_at_ms DESC", (series,))
+
+    def in_thread(self, thread: str) -> list[DocumentInfo]:
+        """Return the ready mails of an exchange outside the bin, the first sent first."""
+        where = "WHERE d.thread = ? AND d.thread <> '' AND d.deleted_at_ms IS NULL AND d.status = 'ready'"
+        return self._documents(f"{where} ORDER BY d.sent_at, d.added_at_ms", (thread,))
+
+    def thread_of(self, doc_id: str) -> str:
+        """Return the exchange to which a mail belongs; "" for what is no mail."""
+        row = self._db.one("SELECT thread FROM documents WHERE doc_id = ?", (doc_id,))
+        return row[0] if row else ""
+
+    def mails(self) -> list[DocumentInfo]:
+        """Return the ready mails outside the bin, the last sent first."""
+        where = "WHERE d.kind = 'mail' AND d.deleted_at_ms IS NULL AND d.status = 'ready'"
+        return self._documents(f"{where} ORDER BY d.sent_at DESC, d.added_at_ms DESC", ())
 
     def binned(self) -> list[DocumentInfo]:
         """Return the documents in the bin, the last deleted first."""
@@ -397,16 +424,19 @@ class Catalog:
         filters = self.enclosed.widened(filters)
         held = self.held_in(filters.snapshots)
         shown = "1" if held is not None else "deleted_at_ms IS NULL"
-        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags FROM documents WHERE {shown}")
+        of_mails = "dated, sender, recipients" if _is_of_mails(filters) else "'', '', ''"
+        rows = self._db.all(f"SELECT doc_id, kind, added_at_ms, tags, {of_mails} FROM documents WHERE {shown}")
         collected: dict[str, set[str]] = {}
         for collection_id in filters.collections:
             for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):
                 collected.setdefault(doc_id, set()).add(collection_id)
         return [
             doc_id
-            for doc_id, kind, added_at_ms, tags in rows
+            for doc_id, kind, added_at_ms, tags, *more in rows
             if (held is None or doc_id in held)
-            and filters.allow(StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), collected.get(doc_id, ())))
+            and filters.allow(
+                StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), collected.get(doc_id, ()), *more)
+            )
         ]
 
     def held_in(self, snapshots: Collection[str]) -> set[str] | None:
@@ -708,6 +738,10 @@ class Catalog:
             info = info_of(row, lenient=True)
             self._unsound[info.doc_id] = info.document
             return replace(info, message=_("A part of what is known of it can't be read: vault.db is damaged there."))
+
+
+def _is_of_mails(filters: Filters) -> bool:
+    return bool(filters.senders or filters.recipients or filters.after or filters.before)
 
 
 def _now_ms() -> int:

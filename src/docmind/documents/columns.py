@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast, get_args
 
-from docmind.documents.facts import author_of, day_of
+from docmind.documents.facts import author_of, day_of, ids_of_mails, moment_of
 from docmind.documents.stored import readable_texts, texts_of
 from docmind.errors import ConfigError, DamagedError
 from docmind.records.documents import DocumentInfo, Ingestion, Loss, LossKind, Parent
-from docmind.records.values import Author, Day, Title, bounds_of, is_sound
+from docmind.records.values import Author, Day, Text, Title, bounds_of, is_sound
 from docmind.rich_text import one_line
 from docmind.wording import N_, _
 
@@ -237,6 +237,18 @@ COLUMNS: tuple[Column, ...] = (
     Column(name="parent", set_by=("derived",), is_stored=False, read=parent_of, sql=PARENT),
     Column(name="enclosed", set_by=("derived",), is_stored=False, sql=_ENCLOSED),
     Column(name="binned_own_ms", set_by=("derived",)),
+    Column(
+        name="sender", set_by=("file",), begun="always", label=N_("From"), is_fact=True, is_found=True, is_trace=True
+    ),
+    Column(
+        name="recipients", set_by=("file",), begun="always", most=4_000, value=Text, label=N_("To"), is_fact=True,
+        is_trace=True,
+    ),
+    Column(name="sent_at", set_by=("file",), begun="always", found=moment_of),
+    Column(name="thread", set_by=("derived",)),
+    Column(name="message_id", set_by=("file",), begun="always", found=ids_of_mails),
+    Column(name="refers_to", set_by=("file",), begun="always", found=ids_of_mails, most=4_000, value=Text),
+    Column(name="topic", set_by=("file",), begun="always"),
     Column(name="address", set_by=("derived",), is_stored=False, sql="coalesce(w.address, '')"),
     Column(name="fetched_at_ms", set_by=("derived",), is_stored=False, sql="coalesce(w.fetched_at_ms, 0)"),
     Column(name="original", set_by=("reading",), begun="always"),
@@ -260,6 +272,8 @@ NAMES: tuple[str, ...] = tuple(column.name for column in COLUMNS if column.is_tr
 IN_INDEX: tuple[str, ...] = tuple(column.name for column in COLUMNS if column.is_in_index)
 DECODED: tuple[Column, ...] = tuple(column for column in COLUMNS if column.is_stored and column.read)
 """Stored columns that hold more than a plain value."""
+OF_MAILS = ("sender", "recipients", "sent_at", "thread", "message_id", "refers_to", "topic")
+"""The stored columns that only mails have a value of."""
 NOT_IN_SNAPSHOTS = frozenset(column.name for column in COLUMNS if column.is_stored and not column.in_snapshots)
 NOT_IN_BUNDLES = frozenset(column.name for column in COLUMNS if column.is_stored and not column.in_bundles)
 CHANGES: dict[str, tuple[str, ...]] = {

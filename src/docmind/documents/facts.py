@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 
 _TOOL_AUTHOR = re.compile(
     r"(python-docx|openpyxl|(microsoft|windows|ms)?\s*(office\s*)?user|usu[aá]rio|usuario|admin(istrat\w+)?|unknown|"
@@ -15,6 +15,7 @@ _TOOL_AUTHOR = re.compile(
     re.IGNORECASE,
 )
 _EARLIEST, _LATEST = 1_000, 2_200  # years
+_LONGEST_ID, _MOST_IDS = 250, 15  # characters of the id of a mail, and ids of one
 _FRONT = 4_000  # characters of a front page that are looked at
 
 _MONTHS = {
@@ -61,6 +62,24 @@ def day_of(raw: str) -> str:
             year, month, day = found[1], *found.groups()[-2:]
             return _day(int(year), int(month), int(day))
     return ""
+
+
+def moment_of(raw: str) -> str:
+    """Return a time in ISO 8601 in UTC, as 2025-06-02T08:12:00Z; one without a zone is in UTC. "" for none."""
+    try:
+        found = datetime.fromisoformat(raw)
+        moment = (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}" if _EARLIEST <= moment.year <= _LATEST else ""
+
+
+def ids_of_mails(raw: str) -> str:
+    """Return the ids of mails that a text names, parted by spaces: the first one, and the last ones of many."""
+    found = list(
+        dict.fromkeys(one for one in raw.replace("<", " ").replace(">", " ").split() if len(one) <= _LONGEST_ID)
+    )
+    return " ".join([*found[:1], *found[1:][-_MOST_IDS:]])
 
 
 def day_in_name(name: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from docmind.documents.carrying import TABLES, CarriedDocument, adopt_document, columns_of, rows_of
 from docmind.documents.catalog import Catalog
-from docmind.documents.columns import IN_INDEX, NOT_IN_SNAPSHOTS
+from docmind.documents.columns import IN_INDEX, NOT_IN_SNAPSHOTS, OF_MAILS
 from docmind.documents.enclosed import note_children
 from docmind.documents.stored import artifact_of, readable_artifacts
 from docmind.errors import ConfigError, DamagedError, NotFoundError
@@ -86,8 +86,9 @@ def held_documents(database: Database) -> tuple[list[HeldDocument], list[dict[st
     found = []
     for row in rows:
         doc_id = str(row["doc_id"])
-        if not row["parent_id"]:  # a snapshot of before there were parents is the same
-            del row["parent_id"]
+        for later in ("parent_id", *OF_MAILS):  # a snapshot of before there were such columns is the same
+            if not row[later]:
+                del row[later]
         found.append(HeldDocument(doc_id, row, pages.get(doc_id), tuple(sorted(collected.get(doc_id, ())))))
     return found, collections
 

@@ -61,7 +61,73 @@ _MAIL = re.compile(
     r"(?:from|to|subject|date|received|return-path|message-id|delivered-to|mime-version):\s", re.IGNORECASE
 )
 
+_ENDINGS = (
+    "docx?|docm|dotx?|xls[xmb]?|pptx?|pps|pdf|ps|indd|pmd|p65|qxp|qxd|tex|dvi|rtf|od[tsp]|html?|txt|tiff?|wpd|wps|pub|fm"
+    "|cdr|ai|eps|jpe?g|png|pages|md|mht"
+)
+_NO_TITLE = re.compile(  # what programs write into metadata where nobody gave a title
+    r"[(\[]?(?:anonymous|anonym|anónimo|anônimo|unknown|unnamed|untitled(?: document)?|no title|title|titel|título"
+    r"|none|null|nil|default|unbenannt|ohne titel|sans titre|sem t[ií]tulo|sin t[ií]tulo|new|blank|template"
+    r"|titre|noname)[)\]]?(?:[ _-]?\d+)?"
+    r"|(?:new |novo |nuevo |neues )?(?:microsoft (?:office )?(?:word|powerpoint|excel|publisher) )?"
+    r"(?:document|documento|dokument|presentation|presentación|apresentação|präsentation|présentation|book|mappe|livro"
+    r"|libro|classeur|sheet|publication|layout|page|p[aá]gina|seite)[ _]?\d*"
+    r"|(?:microsoft (?:word|powerpoint|excel)|word|powerpoint|print|printing)\s*-.*|print|printjob|job|slide \d.*"
+    r"|powerpoint.*|about:blank|(?:tex|latex) output .*|output|(?:full page|scanned) (?:photo|document|image)"
+    r"|(?:adobe )?(?:acrobat|indesign|pagemaker|photoshop|illustrator)\b.*|(?:crystal reports?|quarkxpress|cutepdf).*"
+    rf"|(?:https?|file):.*|[a-z]:\\.*|[/~].*/.*|.*\.(?:{_ENDINGS})(?: - .*)?|\(?.*\.(?:{_ENDINGS})\)"
+    r"|(?:img|dsc|scan|doc|fax|pic)[ _-]?\d[\d_-]*|[0-9a-f]{8}-[0-9a-f-]{20,}|[^\W\d_]{0,4}[\d_-]{5,}[^\W\d_]{0,2}",
+    re.IGNORECASE,
+)
+_LONGEST = 300  # characters of a title of metadata
+_SMALL = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and as at but by for from in nor of on or the to via with o os e de da do das dos em na no nas nos para "
+        "por com el la los las un una y del en con und der die das den des von zu im le les et du au aux",
+    )
+)
+_LONG = 5  # letters of a word in capitals that is no abbreviation
+_LETTERS_ONLY, _VOWEL = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?"), re.compile("[aeiouyáàâãäéèêëíìîïóòôõöúùûüœæ]")
+_CAPITAL = re.compile(r"(?<![\w’'])[^\W\d_]")
+
+
 FrontPage = tuple[str, Words, Sequence[PageBlock]]
+
+
+def sensible_title(raw: str, name: str) -> str:
+    """Return the title from the metadata of a file of this name, on one line.
+
+    "" where a program wrote it, as `(anonymous)` or `Microsoft Word - x.doc`, or where it repeats the name of the file.
+    """
+    title = " ".join("".join(char for char in raw if char.isprintable() or char.isspace()).split())[:_LONGEST]
+    letters = sum(char.isalpha() for char in title)
+    if letters < 3 or letters < 0.4 * len(title) or _NO_TITLE.fullmatch(title):
+        return ""
+    if title.casefold() in (name.casefold(), name.rpartition(".")[0].casefold()):
+        return ""
+    return title
+
+
+def in_title_case(title: str, text: str = "") -> str:
+    """Return a title in capitals with small letters, "HUMAN HEALTH" as "Human Health"; others as they are.
+
+    A title with a word that may be an abbreviation stays: one in which a word of fewer than `_LONG` letters, or without
+    a vowel, is not in small letters in `text`.
+    """
+    words = title.split()
+    if len(words) < 2 or not title.isupper() or any(char.isdigit() or char in ".&/" for char in title):
+        return title
+    small = {word.lower() for word in _LETTERS_ONLY.findall(text) if not word.isupper()} | _SMALL
+    for word in _LETTERS_ONLY.findall(title.lower()):
+        if word not in small and (len(word) < _LONG or not _VOWEL.search(word)):
+            return title
+    lower = [word.lower() for word in words]
+    return " ".join(word if at and word in _SMALL else _CAPITAL.sub(_raised, word) for at, word in enumerate(lower))
+
+
+def _raised(found: re.Match[str]) -> str:
+    return found[0].upper()
 
 
 def title_of(pages: Sequence[FrontPage]) -> str:
@@ -69,7 +135,7 @@ def title_of(pages: Sequence[FrontPage]) -> str:
 
     The subject of a mail, the heading that begins a text, and the largest print are looked at in this order. One that
     names no single document (`Transactions`, a court, a ministry) gives way to the parties of the case, the law or the
-    company with its form, where the page has them.
+    company with its form, where the page has them. One in capitals is written with small letters (`in_title_case`).
     """
     if not pages:
         return ""
@@ -78,7 +144,7 @@ def title_of(pages: Sequence[FrontPage]) -> str:
     if not found and not any(block.kind == "heading" for block in structure):
         found = printed_title(text, words, _aside_of(text, structure))
     if not found or not _GENERIC.fullmatch(found):
-        return found
+        return found if _subject(text) else in_title_case(found, text)
     return next(_better([page[0] for page in pages], found), "")
 
 

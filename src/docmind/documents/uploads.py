@@ -43,7 +43,8 @@ _FROM = "FROM uploads u LEFT JOIN documents d ON d.doc_id = u.doc_id"
 class QueuedFile:
     """One row as reading needs it: the artifact of its bytes, and the document's id, name and tags.
 
-    `parent_id` is the document in which the file lies; empty for one that was added by itself.
+    `parent_id` is the document in which the file lies; empty for one that was added by itself. `replaces` is that of
+    `Upload`.
     """
 
     upload_id: int
@@ -52,6 +53,7 @@ class QueuedFile:
     tags: tuple[str, ...]
     original: ArtifactRef
     parent_id: str = ""
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,13 +233,13 @@ class Uploads:
     def handed_in(self, upload_id: int) -> QueuedFile:
         """Return one row as reading needs it. Raises `NotFoundError`, `DamagedError`."""
         row = self._db.one(
-            "SELECT upload_id, doc_id, name, tags, artifact, artifact_suffix, parent_id FROM uploads"
+            "SELECT upload_id, doc_id, name, tags, artifact, artifact_suffix, parent_id, replaces FROM uploads"
             " WHERE upload_id = ?",
             (upload_id,),
         )
         if row is None:
             raise _unknown(upload_id)
-        return QueuedFile(row[0], row[1], row[2], texts_of(row[3]), artifact_of(row[4], row[5]), row[6])
+        return QueuedFile(row[0], row[1], row[2], texts_of(row[3]), artifact_of(row[4], row[5]), row[6], bool(row[7]))
 
     def begin(self, upload_id: int) -> None:
         """Note that its document has a row now.
@@ -353,8 +355,8 @@ class Uploads:
         name, tags = _text(upload.name), json.dumps(upload.tags)
         cursor = db.execute(
             "INSERT INTO uploads (batch, name, tags, doc_id, artifact, artifact_suffix, bytes, state, added_at_ms,"
-            " changed_at_ms, parent_id) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?)",
-            (batch, name, tags, doc_id, ref.sha256, ref.suffix, len(upload.data), now, now, parent_id),
+            " changed_at_ms, parent_id, replaces) VALUES (?, ?, ?, ?, ?, ?, ?, 'waiting', ?, ?, ?, ?)",
+            (batch, name, tags, doc_id, ref.sha256, ref.suffix, len(upload.data), now, now, parent_id, upload.replaces),
         )
         return cursor.lastrowid
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import cmp_to_key
 from typing import Any
 
-from docmind.documents.catalog import Catalog
+from docmind.documents.catalog import Catalog, Version
 from docmind.errors import DamagedError
 from docmind.records.documents import DocumentInfo
 from docmind.storage import Connection
@@ -86,6 +87,24 @@ def earlier_versions(catalog: Catalog, doc_id: str) -> list[DocumentInfo]:
     older = [one for one in versions.values() if versions[doc_id].is_after(one)]
     older.sort(key=lambda one: (one.dated, one.added_at_ms), reverse=True)
     return [there[one.doc_id] for one in older]
+
+
+def versions_in(documents: Iterable[DocumentInfo]) -> dict[str, list[DocumentInfo]]:
+    """Return the documents of each series of which there are several, the newest first."""
+    series: dict[str, list[DocumentInfo]] = {}
+    for info in documents:
+        if info.series:
+            series.setdefault(info.series, []).append(info)
+    several = {name: infos for name, infos in series.items() if len(infos) > 1}
+    return {name: sorted(infos, key=cmp_to_key(_newest_first)) for name, infos in several.items()}
+
+
+def _newest_first(one: DocumentInfo, other: DocumentInfo) -> int:
+    return -1 if _version(one).is_after(_version(other)) else 1
+
+
+def _version(info: DocumentInfo) -> Version:
+    return Version(info.doc_id, info.document, info.series, info.dated, info.added_at_ms)
 
 
 def _words(catalog: Catalog, doc_id: str, pages: int) -> list[str]:

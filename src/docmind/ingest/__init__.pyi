@@ -4,6 +4,7 @@ from .jobs import IngestQueue, Progress
 from .library import Library, one_named
 from .llama_nodes import WindowParser
 from .pipeline import Ingest
+from .replacing import Replacements
 from .tree import Tree, TreeFile, WithheldError
 from .web_pages import WebPages
 from .withheld import own_places
@@ -16,6 +17,7 @@ __all__ = [
     "Library",
     "Named",
     "Progress",
+    "Replacements",
     "Tree",
     "TreeFile",
     "WebPages",

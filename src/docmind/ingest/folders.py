@@ -21,9 +21,10 @@ from docmind.documents import texts_of
 from docmind.errors import DamagedError, DocMindError, FolderError, NotFoundError
 from docmind.ingest.jobs import IngestQueue
 from docmind.ingest.library import Library
+from docmind.ingest.replacing import Replacements
 from docmind.ingest.tree import Seen, Tree
 from docmind.ingest.withheld import own_places
-from docmind.reading import has_known_name
+from docmind.reading import has_known_name, reads_more
 from docmind.records.documents import FolderInfo, GoneFile, SyncResult, Upload
 from docmind.runtime import Background, log_mistake
 from docmind.storage import Row
@@ -88,11 +89,13 @@ class Folders:
         vault: Vault,
         queue: IngestQueue,
         library: Library,
+        replacements: Replacements,
     ) -> None:
         self._limit_bytes = settings.reading.max_file_mb << 20
+        self._more_endings = reads_more(settings.reading)
         self._settings = settings
         self._db, self._catalog = vault.database, vault.catalog
-        self._queue, self._library = queue, library
+        self._queue, self._library, self._replacements = queue, library, replacements
         self._syncing = threading.Lock()
         self._watching = Background("folders", "The folders are not followed any more.")
 
@@ -199,7 +202,7 @@ class Folders:
         """Delete documents whose file is gone, and return how many. Others are not touched."""
         wanted = {gone.doc_id for gone in self.gone()} & set(doc_ids)
         for doc_id in sorted(wanted):
-            if not self._is_used(doc_id):
+            if not self._replacements.is_used(doc_id):
                 try:
                     self._library.bin([doc_id])
                 except NotFoundError:
@@ -228,13 +231,8 @@ class Folders:
                 self._note(folder_id, str(error))
                 raise
             self._note(folder_id, result.message)
-            self._replace_versions()
+            self._replacements.settle()
         return result
-
-    def settle(self) -> None:
-        """Delete the earlier versions of changed files whose new version has been read. A sync does it too."""
-        with self._syncing:
-            self._replace_versions()
 
     def follow(self) -> None:
         """Look at the watched folders every 15 seconds in the background, from now on. Idempotent."""
@@ -298,7 +296,10 @@ class Folders:
                 unchanged += 1
                 if row.is_gone:
                     back.append(replace(row, is_gone=False))
-            elif (not info.include and not has_known_name(seen.name)) or not 0 < seen.size <= self._limit_bytes:
+            elif (
+                not (info.include or has_known_name(seen.name, self._more_endings))
+                or not 0 < seen.size <= self._limit_bytes
+            ):
                 skipped += 1
             elif is_patient and now - seen.mtime_ns < _SETTLED_NS:
                 waiting += 1
@@ -467,28 +468,6 @@ class Folders:
                 [(folder_id, row.place) for row in forgotten],
             )
             self._put(folder_id, [replace(row, is_gone=True) for row in marked])
-
-    def _replace_versions(self) -> None:
-        """Replace documents of earlier versions of files whose new version has been read."""
-        rows = self._db.all(
-            "SELECT s.folder_id, s.place, s.before, s.doc_id FROM folder_files s"
-            " JOIN documents d ON d.doc_id = s.doc_id WHERE s.before <> '' AND d.status = 'ready'"
-        )
-        for folder_id, place, before, doc_id in rows:
-            with self._db.transaction() as db:
-                db.execute("UPDATE folder_files SET before = '' WHERE folder_id = ? AND place = ?", (folder_id, place))
-            if not self._is_used(before):
-                try:
-                    self._library.replace(doc_id, earlier=before)
-                except NotFoundError:
-                    continue
-
-    def _is_used(self, doc_id: str) -> bool:
-        """Return whether a document is that of a file which is there, or of one uploaded by hand."""
-        row = self._db.one(
-            "SELECT 1 FROM folder_files WHERE (doc_id = ?1 AND NOT is_gone) OR before = ?1 LIMIT 1", (doc_id,)
-        )
-        return row is not None
 
     def _is_known(self, doc_id: str) -> bool:
         return not self._catalog.gone([doc_id])

@@ -23,6 +23,7 @@ from dataclasses import replace
 from docmind.documents import QueuedFile, Uploads, refused
 from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, TextModelError
 from docmind.ingest.pipeline import Ingest, Step
+from docmind.ingest.replacing import Replacements
 from docmind.reading import may_be_plain
 from docmind.records.documents import AddResult, HandedIn, QueueProgress, QueueState, Upload, UploadInfo, UploadState
 from docmind.runtime import Background, log_mistake
@@ -48,8 +49,8 @@ _PASSING = 20  # short files that are begun while a long one waits; then it is i
 class IngestQueue:
     """The queue of files. Thread-safe; `files_at_once` files are read at the same time at most."""
 
-    def __init__(self, uploads: Uploads, ingest: Ingest, files_at_once: int) -> None:
-        self._uploads, self._ingest = uploads, ingest
+    def __init__(self, uploads: Uploads, ingest: Ingest, files_at_once: int, *, replacements: Replacements) -> None:
+        self._uploads, self._ingest, self._replacements = uploads, ingest, replacements
         self._changed = threading.Condition(threading.RLock())
         self._threads = [Background("queue") for _ in range(files_at_once)]
         self._held: set[int] = set()  # files that a caller reads itself
@@ -218,18 +219,23 @@ class IngestQueue:
     def read_together(
         self, upload_ids: Sequence[int], *, progress: Progress | None = None, place: tuple[int, int] = (0, 1)
     ) -> dict[int, AddResult]:
-        """Read the first of these files synchronously, as far as they are short plain texts, in one commit.
+        """Read the first of these files synchronously, as far as they are short texts and mails, in one commit.
 
-        Returns results by id; a file without one is for `read`. Raises as `read` does; none of them is read then.
+        Returns results by id; a file without one is for `read`. Raises as `read` does; none of them is read then. Files
+        attached to mails are read after it.
         """
         ours = [upload_id for upload_id in upload_ids[:_TOGETHER] if upload_id not in self._held]
         self._held.update(ours)
         try:
             infos = self._texts_of(upload_ids)
-            return self._read_group(self._current_of(infos, progress, place)) if len(infos) > 1 else {}
+            results = self._read_group(self._current_of(infos, progress, place)) if len(infos) > 1 else {}
         finally:
             self._held.difference_update(ours)
             self._ingest.commit(lazily=True)
+        for upload_id, result in results.items():
+            if result.status == "added" and (inside := tuple(self._read_enclosed(result.doc_id, progress, place))):
+                results[upload_id] = replace(result, enclosed=inside)
+        return results
 
     def release(self, upload_ids: Collection[int], settled: Sequence[int] = ()) -> None:
         """End a caller's hold on files: those in `settled` are removed, the others wait in the queue."""
@@ -316,6 +322,7 @@ class IngestQueue:
         with self._changed:
             if not self._is_adopted:
                 self._uploads.adopt()
+                self._replacements.settle()
                 self._is_adopted = True
 
     def pause(self, upload_ids: Sequence[int] | None = None) -> list[int]:
@@ -412,6 +419,7 @@ class IngestQueue:
                 result = self._read_file(file, current, password)
             if result.status != "added":  # "added" is recorded together with the document
                 self._uploads.settle(upload_id, result, is_kept=result.error not in _NO_DOCUMENT)
+            self._replacements.settle()
             return result
 
     def _read_file(self, file: QueuedFile, current: _Current, password: str | None) -> AddResult:
@@ -435,7 +443,9 @@ class IngestQueue:
                 return {}  # one was paused or cancelled since they were chosen: each is looked at alone
             try:
                 files = [self._uploads.handed_in(upload_id) for upload_id in current.upload_ids]
-                return self._ingest.read_together(files, current.step())
+                results = self._ingest.read_together(files, current.step())
+                self._replacements.settle()
+                return results
             except DamagedError:
                 return {}
             except DocMindError:

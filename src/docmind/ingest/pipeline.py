@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -59,8 +59,8 @@ from docmind.errors import (
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
-from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain
-from docmind.records.documents import AddResult, DocumentInfo, Ingestion, Loss, ParsedPage, Upload
+from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail
+from docmind.records.documents import AddResult, DocumentInfo, Enclosed, Ingestion, Loss, ParsedPage, Upload
 from docmind.storage import Connection, Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
@@ -91,13 +91,14 @@ class Step:
 
 @dataclass(frozen=True)
 class _Text:
-    """One plain text that was read: what a commit writes of it."""
+    """One plain text or mail that was read: what a commit writes of it. `inside` are the files attached to a mail."""
 
     file: QueuedFile
     info: DocumentInfo
     pages: list[PageRecord]
     images: list[Sealable]
     losses: tuple[Loss, ...]
+    inside: tuple[Enclosed, ...] = ()
 
 
 class Ingest:
@@ -184,7 +185,7 @@ class Ingest:
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
     def read_together(self, files: Sequence[QueuedFile], step: Step) -> dict[int, AddResult]:
-        """Read short plain texts and commit them in one transaction; return their results by upload id.
+        """Read short plain texts and mails and commit them in one transaction; return their results by upload id.
 
         A file that is none, that cannot be read, or of which pages are stored, has no result: `read` takes it. Until
         the commit nothing is written but sealed images, so a crash or a pause repeats these files, and loses none.
@@ -237,23 +238,24 @@ class Ingest:
         return made
 
     def _read_text(self, file: QueuedFile) -> _Text | None:
-        """Return the pages of a plain text; None where it is none or cannot be read."""
+        """Return the pages of a plain text or a short mail; None where it is none or cannot be read."""
         try:
             tags = self._catalog.document_or_binned(file.parent_id).tags if file.parent_id else file.tags
             upload = Upload(file.name, self._artifacts.get(file.original), None, tags)
-            if not is_plain(upload):
+            if not (is_plain(upload) or is_short_mail(upload)):
                 return None
             with self._reader.read(upload) as reading:
                 pages = list(reading)
                 info = _begun(file, upload, reading)
+                inside = tuple(reading.enclosed())
         except DiskFullError:
             raise
         except (ReadingError, NotFoundError, VaultError):  # read again alone, which says what is wrong
             return None
-        if reading.told or len(pages) != info.pages or any(page.needs_ocr for page in pages):
+        if reading.told or reading.broke_off or len(pages) != info.pages or any(page.needs_ocr for page in pages):
             return None
         records, images = self._records(info.doc_id, pages)
-        return _Text(file, replace(info, pages_done=len(pages)), records, images, reading.losses)
+        return _Text(file, replace(info, pages_done=len(pages)), records, images, reading.losses, inside)
 
     def _commit_texts(
         self,
@@ -286,8 +288,10 @@ class Ingest:
                 for text in texts:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
+                    told = self._take_out(text.info, text.inside)
                     self._catalog.finish_document(doc_id, language=language, ingestion=how)
-                    told = self._told_version(db, doc_id)
+                    version = self._told_version(db, doc_id, is_replaced=text.file.replaces)
+                    told = " ".join(filter(None, [told, version]))
                     result = AddResult(
                         text.file.name, "added", doc_id, len(text.pages), message=told, losses=text.losses
                     )
@@ -498,13 +502,13 @@ class Ingest:
                 self._uploads.begin(file.upload_id)  # raises where the document was deleted meanwhile
                 self._catalog.begin_document(info, file.original, file.parent_id)
             told, language = self._read(info, reading, stored, step)
-            inside = self._take_out(info, reading, step)
+            inside = self._take_out(info, reading.enclosed(), step)
             message = " ".join(filter(None, [reading.told, told, inside, reading.broke_off]))
             with self._db.transaction() as db:  # the document is ready and its file out of the queue, both or neither
                 self._catalog.finish_document(
                     doc_id, language=language, ingestion=self._ingested(info, started, reading.losses)
                 )
-                message = " ".join(filter(None, [message, self._told_version(db, doc_id)]))
+                message = " ".join(filter(None, [message, self._told_version(db, doc_id, is_replaced=file.replaces)]))
                 self._uploads.settle(file.upload_id, AddResult(upload.name, "added", message=message))
         self._db.settle()
         ready = self._catalog.document(doc_id)
@@ -514,7 +518,7 @@ class Ingest:
         losses = ready.ingestion.losses if ready.ingestion is not None else ()
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message, losses=losses)
 
-    def _take_out(self, info: DocumentInfo, reading: Reading, step: Step) -> str:
+    def _take_out(self, info: DocumentInfo, enclosed: Iterable[Enclosed], step: Step = Step()) -> str:
         """Put the files inside a document into the queue, where they wait until it is ready; return a note on them.
 
         They are removed from it where this does not come to its end.
@@ -524,7 +528,7 @@ class Ingest:
         most = (_DEEP * self._settings.reading.max_unpacked_mb << 20) + info.bytes
         taken = 0
         try:
-            for place, inside in enumerate(reading.enclosed(), 1):
+            for place, inside in enumerate(enclosed, 1):
                 step.check()
                 inside = inside if inside.name else replace(inside, name=_("file {n}").format(n=place))
                 files, size = files + 1, size + len(inside.data)
@@ -589,14 +593,18 @@ class Ingest:
         step.page("indexing", done, info.pages)
         return ocr.told(), majority(languages)
 
-    def _told_version(self, db: Connection, doc_id: str) -> str:
+    def _told_version(self, db: Connection, doc_id: str, *, is_replaced: bool) -> str:
         """Note of which document one is a new version, in the caller's transaction, and return a sentence about it."""
         earlier = earlier_version(self._catalog, db, doc_id)
         if earlier is None:
             return ""
         join_series(db, doc_id, earlier)
         added = date(datetime.fromtimestamp(earlier.added_at_ms / 1000, UTC).astimezone())
-        told = _("It is a new version of {document}, added {date}. Both are kept, and answers prefer the newer one.")
+        told = (
+            _("It is a new version of {document}, added {date}, which goes to the bin.")
+            if is_replaced
+            else _("It is a new version of {document}, added {date}. Both are kept, and answers prefer the newer one.")
+        )
         return told.format(document=earlier.document, date=added)
 
     def _ingested(self, info: DocumentInfo, started: float, losses: Sequence[Loss]) -> Ingestion | None:

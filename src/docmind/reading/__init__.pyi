@@ -1,17 +1,20 @@
 from .chromium.browser import find_browser
 from .draw_process import grey_of_page
 from .drawing import PagePictures
-from .file_type import has_known_name, is_code, is_plain, may_be_plain
+from .file_type import has_known_name, is_code, is_plain, is_short_mail, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
 from .ocr.engine import Ocr, OcrPass, PictureText, telling, turn_of
+from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
 from .reader import Reader, Reading
 from .sheets import is_sheet
 from .whole_text import text_of_file
 
 __all__ = [
+    "FileContents",
     "FileReader",
+    "InstalledReader",
     "Ocr",
     "OcrPass",
     "PagePictures",
@@ -22,12 +25,16 @@ __all__ = [
     "find_browser",
     "grey_of_page",
     "has_known_name",
+    "installed_readers",
     "is_code",
     "is_plain",
     "is_sheet",
+    "is_short_mail",
     "may_be_plain",
     "open_picture",
     "open_query",
+    "reader_capabilities",
+    "reads_more",
     "telling",
     "text_of_file",
     "turn_of",

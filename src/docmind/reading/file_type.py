@@ -9,10 +9,12 @@ import io
 import json
 import re
 import zipfile
+import zlib
+from collections.abc import Collection
 from pathlib import PurePath
 
 from docmind.errors import CorruptFileError, EmptyFileError, PasswordNeededError, UnsupportedFileError
-from docmind.records.documents import Upload
+from docmind.records.documents import CODE_SUFFIXES, Upload
 from docmind.wording import N_, _
 
 _IMAGES = (
@@ -35,7 +37,7 @@ _ODF = b"application/vnd.oasis.opendocument."
 _ODF_TYPE = re.compile(re.escape(_ODF) + rb"[\w-]+")
 _MANIFEST = "META-INF/manifest.xml"
 # The types of files of OpenDocument that are read, as they begin.
-_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"))
+_OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"), (b"presentation", "odp"))
 _FLAT = re.compile(
     rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
 )
@@ -74,14 +76,12 @@ _PROMISES = {
     **dict.fromkeys(("pptx", "ppsx", "potx", "pptm"), N_("a PowerPoint presentation")),
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
+    **dict.fromkeys(("odp", "otp", "fodp"), N_("an OpenDocument presentation")),
     "rtf": N_("a rich text (RTF) file"),
     "ipynb": N_("a notebook"),
     "zip": N_("an archive"),
     **dict.fromkeys(("png", "jpg", "jpeg", "gif", "webp", "tif", "tiff", "bmp"), N_("a picture")),
 }
-_CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
-kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
-zsh"""
 _TEXT_NAMES = {
     "md": "markdown",
     "markdown": "markdown",
@@ -93,7 +93,7 @@ _TEXT_NAMES = {
     "csljson": "csl",
     "ris": "ris",
     **dict.fromkeys(("rst", "org", "tex"), "txt"),
-    **dict.fromkeys(_CODE.split(), "code"),
+    **dict.fromkeys(CODE_SUFFIXES, "code"),
 }
 _HTML = re.compile(rb"^\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
 # A list of items that have a type, a title, and a date or container in the form of CSL.
@@ -153,11 +153,18 @@ def identify(upload: Upload) -> tuple[str, Upload]:
     return _image(data) or _text(upload), upload
 
 
-def has_known_name(name: str) -> bool:
-    """Return whether the name ends like that of a file that DocMind reads."""
+def has_known_name(name: str, more: Collection[str] = ()) -> bool:
+    """Return whether the name ends like that of a file that DocMind reads, or in one of `more` endings."""
     suffix = _suffix(name)
+    if suffix in more:
+        return True
     mails = (*_MAILS, *_MAILBOXES, *_WEB_ARCHIVES, "msg")
     return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in mails or suffix in ("txt", "log")
+
+
+def is_general(kind: str, name: str) -> bool:
+    """Return whether a file was found to be an archive or a text and nothing more, under a name unlike that of one."""
+    return kind in ("zip", "txt") and not has_known_name(name)
 
 
 def is_code(name: str) -> bool:
@@ -197,6 +204,12 @@ def is_plain(upload: Upload) -> bool:
     except UnicodeDecodeError:
         return False
     return bool(data.strip())
+
+
+def is_short_mail(upload: Upload) -> bool:
+    """Return whether a file is one short mail, whatever its parts are: it may share a commit, not a process."""
+    is_short = upload.password is None and may_be_plain(upload.name, len(upload.data))
+    return is_short and _suffix(upload.name) == "eml" and _mail(upload) == "mail"
 
 
 def is_text_mail(data: bytes) -> bool:
@@ -294,8 +307,9 @@ def _in_zip(upload: Upload) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(upload.data)) as archive:
             names = set(archive.namelist())
-            mime = _mime_of(archive, names)
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
+            is_locked = any(member.flag_bits & 1 for member in archive.infolist())
+            mime = b"" if is_locked else _mime_of(archive, names)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, zlib.error) as error:
         promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
         raise CorruptFileError(
             _("{name} is {promised} that is broken or was cut off.").format(name=upload.name, promised=promised)
@@ -306,11 +320,17 @@ def _in_zip(upload: Upload) -> str:
         return "xlsx" if "xl/workbook.xml" in names else "xlsb"
     if any(name.startswith("ppt/") for name in names):
         return "pptx"
-    if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or _suffix(upload.name) == "epub":
+    is_named_epub = _suffix(upload.name) == "epub" and not is_locked
+    if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or is_named_epub:
         return "epub"
     if mime.startswith(_ODF):
         return _open_document(mime, upload.name)
     if _suffix(upload.name) in _PROMISES.keys() - {"zip"}:
+        if is_locked:
+            raise UnsupportedFileError(
+                _("{name} is locked with a password.").format(name=upload.name),
+                hint=_("Open it in the program that made it, save it without a password, and add that."),
+            )
         raise CorruptFileError(
             _("{name} is not {promised} inside.").format(name=upload.name, promised=_(_PROMISES[_suffix(upload.name)]))
         )

@@ -6,6 +6,7 @@ out  {kind, facts, pages, told}, then {page_no, ..., losses} + text, words, imag
      seen, or counted again, since the page before
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
+     or {unknown}: readers of other packages, if any are on, may know the file (`plugin_process`)
 """
 
 from __future__ import annotations
@@ -52,9 +53,13 @@ def _open_plain(kind: str, upload: Upload, rules: Rules) -> tuple[Opened, str]:
 
 def answer(header: dict[str, Any], blobs: list[bytes], outgoing: BinaryIO, opening: Opening) -> None:
     """Send the contents of a document, or why it cannot be read."""
-    name = header["name"]
+    refused(header["name"], outgoing, lambda: _read(header, blobs[0], outgoing, opening))
+
+
+def refused(name: str, outgoing: BinaryIO, read: Callable[[], None]) -> None:
+    """Read a document, and send why where it cannot be read."""
     try:
-        _read(header, blobs[0], outgoing, opening)
+        read()
     except ReadingError as error:
         write_frame(outgoing, *refusal(error))
     except MemoryError:
@@ -71,15 +76,29 @@ def answer(header: dict[str, Any], blobs: list[bytes], outgoing: BinaryIO, openi
 def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Opening) -> None:
     upload = Upload(header["name"], data, header["password"])
     rules = Rules(**header["rules"])
-    kind, upload = file_type.identify(upload)
+    try:
+        kind, upload = file_type.identify(upload)
+    except (UnsupportedFileError, CorruptFileError):
+        if not header.get("others"):
+            raise
+        write_frame(outgoing, {"unknown": True})
+        return
+    if header.get("others") and file_type.is_general(kind, upload.name):
+        write_frame(outgoing, {"unknown": True})
+        return
     if kind == file_type.DRAWN and header["browser"]:
         write_frame(outgoing, {"browser": True})
         return
     opened, note = opening(kind, upload, rules)
+    give(opened, kind, note, header, outgoing, upload.name)
+
+
+def give(opened: Opened, kind: str, note: str, header: dict[str, Any], outgoing: BinaryIO, name: str) -> None:
+    """Send what an open document is, its pages and the files inside it; `note` is a sentence on it, or ""."""
     write_frame(outgoing, {"kind": kind, "facts": dict(opened.facts), "pages": opened.pages, "told": note})
-    skip, broken = set(header["skip"]), set(header["broken"])
+    skip, broken, rules = set(header["skip"]), set(header["broken"]), Rules(**header["rules"])
     told: set[Loss] = set()
-    for page in _not_all_blank(opened, skip, broken, rules, upload.name):
+    for page in _not_all_blank(opened, skip, broken, rules, name):
         _send(outgoing, page, _new_losses(opened, told))
     if isinstance(opened, Enclosing):
         for inside in opened.enclosed():

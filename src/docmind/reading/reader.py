@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeGuard, get_args
@@ -32,6 +32,7 @@ from docmind.picture_marks import PictureMarks
 from docmind.reading.chromium import browser as chromium
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.reading.formats import engine_of
+from docmind.reading.plugins import limits_for, usable_readers
 from docmind.reading.sheets import is_sheet
 from docmind.records.documents import Enclosed, Facts, Loss, LossKind, ParsedPage, TextSource, Upload
 from docmind.rich_text import one_line
@@ -116,6 +117,7 @@ _ENTRY = "docmind.reading.process:serve"
 _PLAIN_ENTRY = "docmind.reading.process:serve_plain"
 _PLAIN_FILES, _PLAIN_CPU_S = 500, 600  # after so many files, or seconds of processor time, the process is replaced
 _DRAWING = "docmind.reading.chromium.process:serve"
+_OF_OTHERS = "docmind.reading.plugin_process:serve"
 _RULES = (
     "max_pages",
     "max_page_megapixels",
@@ -142,6 +144,7 @@ class Reader:
         self._limits = Limits(
             memory_mb=settings.memory_mb, cpu_s=int(settings.timeout_s) + 2 * settings.max_pages, file_mb=0
         )
+        self.others = usable_readers(settings)
         self._lock = threading.Lock()
         self._spare: Worker | None = None
         self._plain: tuple[Worker, int] | None = None  # idle, with the number of files it has read
@@ -212,14 +215,28 @@ class Reader:
                 return
         worker.kill()
 
-    def start(self, upload: Upload, skip: Collection[int], broken: Collection[int], browser: str) -> Worker:
-        """Give the document to a fresh process; it may reply that it should be drawn with `browser`."""
+    def start(
+        self, upload: Upload, skip: Collection[int], broken: Collection[int], browser: str, *, others: bool = False
+    ) -> Worker:
+        """Give the document to a fresh process.
+
+        It may reply that it should be drawn with `browser`, and with `others` that it does not know the file.
+        """
         with self._lock:
             worker, self._spare = self._spare, None
         if worker is None or not worker.is_alive:
             worker = Worker(_ENTRY, self._limits)
-        self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), "browser": browser})
+        own = {"browser": browser, "others": others}
+        self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), **own})
         self.warm()
+        return worker
+
+    def start_others(
+        self, upload: Upload, skip: Collection[int], broken: Collection[int], readers: Sequence[str]
+    ) -> Worker:
+        """Give the document to a fresh process that asks these readers of other packages in turn."""
+        worker = Worker(_OF_OTHERS, limits_for(self._limits.memory_mb, self._limits.cpu_s))
+        self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), "readers": list(readers)})
         return worker
 
     def start_drawing(self, upload: Upload, skip: Collection[int], broken: Collection[int], header: Header) -> Worker:
@@ -287,6 +304,8 @@ class Reading:
         self._suspect: int | None = None  # the page, 0 for opening, at which a process has died once
         self._asked_at = 0.0
         self._closed = False
+        self._others = list(reader.others)  # kinds whose readers, of other packages, were not tried in vain
+        self._troubles: list[str] = []
         self._worker: Worker | None = None
         self._shared: int | None = None  # files that the process of plain texts had read before; None: not that process
         self._is_ended = False
@@ -411,9 +430,10 @@ class Reading:
             worker, self._shared = self._reader.start_plain(self._upload)
             self._start(worker)
         else:
-            self._shared = None
-            self._start(self._reader.start(self._upload, self._skip, self._broken, self._browser))
+            self._start_own(others=bool(self._others))
         header, _ = self._receive()
+        if header.get("unknown") is True and self._others:
+            header = self._ask_others()
         drawn = header.get("browser") is True and bool(self._browser)
         failed = ""
         if drawn:
@@ -423,13 +443,61 @@ class Reading:
                 if self._closed:
                     raise
                 drawn, failed, self._browser = False, str(error), ""
-                self._end()
-                self._start(self._reader.start(self._upload, self._skip, self._broken, ""))
+                self._start_own()
                 header, _ = self._receive()
         self.kind, self.facts, self.pages, self.told = opening_of(header)
-        self.engine = "chromium" if drawn else engine_of(self.kind)
+        self.told = " ".join([*self._troubles, self.told]).strip()[:_LONGEST_SENTENCE]
+        self.engine = "chromium" if drawn else engine_of(self.kind) or self._reader.others.get(self.kind, "")
         if self.kind == DRAWN and not drawn and self._reader.is_drawing_wanted:
             self.told = chromium.plain_since(failed or "no Chromium, Chrome or Edge was found on this computer")
+
+    def _start_own(self, *, others: bool = False) -> None:
+        """Give the document to a process of DocMind's own readers."""
+        self._end()
+        self._shared = None
+        self._start(self._reader.start(self._upload, self._skip, self._broken, self._browser, others=others))
+
+    def _ask_others(self) -> Header:
+        """Let readers of other packages look at the file, and return the opening header of the one that reads it.
+
+        One that breaks off while it looks at the file is left out, and named; where none knows the file, DocMind's own
+        readers read it, or say why not. Raises `ReaderFailedError` where one breaks off that has recognised the file.
+        """
+        while self._others:
+            asked = reads = ""
+            self._end()
+            self._start(self._reader.start_others(self._upload, self._skip, self._broken, self._others))
+            try:
+                while "none" not in (header := self._receive()[0]):
+                    asked = str(header.get("asks", asked))
+                    if "trouble" in header:
+                        self._note_trouble(str(header["trouble"]))
+                    if "reads" in header:
+                        reads = asked
+                        header = self._receive()[0]
+                        if header.get("kind") != reads or reads not in self._others:
+                            raise WorkerFailedError("it said that the file is of another kind")
+                        return header
+                self._others = []
+            except WorkerFailedError as error:
+                if self._closed:
+                    raise
+                told = _("The reader {kind} failed: {error}.").format(kind=one_line(asked)[:20], error=error)
+                if reads:
+                    raise ReaderFailedError(told, hint=_("Turn it off in Settings, or ask who made it.")) from error
+                self._note_trouble(told)
+                self._others = self._others[self._others.index(asked) + 1 :] if asked in self._others else []
+        self._start_own()
+        try:
+            return self._receive()[0]
+        except ReadingError as error:
+            if not self._troubles:
+                raise
+            raise type(error)(" ".join([str(error), *self._troubles]), hint=error.hint) from error
+
+    def _note_trouble(self, told: str) -> None:
+        if len(self._troubles) < len(self._reader.others):
+            self._troubles.append(one_line(told)[:_LONGEST_SENTENCE])
 
     def _start(self, worker: Worker) -> None:
         self._worker = worker

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from docmind.records.documents import Box
+from docmind.records.documents import Box, Provenance, placed_name, with_provenance
 from docmind.records.listings import Listing
 from docmind.records.search import Degraded
 from docmind.wording import N_
@@ -66,7 +66,8 @@ class Source:
 
     `is_corrected` tells that a person corrected a quoted line by hand; the quote has the corrected words.
 
-    `place` says in which other document its document came, as "in Rent 2025.zip"; empty for others.
+    `place` says in which other document its document came, as "in Rent 2025.zip"; empty for others. `dated` is the day
+    that its document is about, where the documents of the answer are of different days; empty where one day is enough.
 
     `index_epoch` and the image's artifact id identify the page as it was when it was cited.
     """
@@ -86,12 +87,13 @@ class Source:
     kind: SourceKind = "quote"
     gone: Gone = ""
     place: str = ""
+    dated: str = ""
     is_corrected: bool = False
 
     @property
     def placed(self) -> str:
-        """The name of its document, with the one in which it came."""
-        return f"{self.document} {self.place}" if self.document and self.place else self.document
+        """The name of its document, with the one in which it came, and with its day."""
+        return placed_name(self.document, self.place, self.dated)
 
     @property
     def where(self) -> str:
@@ -110,6 +112,12 @@ class Source:
         """All words beside a source: how it is one without a quote, that it was corrected, where its document is."""
         corrected = BY_HAND if self.is_corrected and self.quote else ""
         return tuple(dict.fromkeys(filter(None, (self.how, corrected, self.where))))
+
+
+def with_days_apart(sources: tuple[Source, ...]) -> tuple[Source, ...]:
+    """Return sources with the days of their documents, or without where these are of one day, or of none."""
+    is_apart = len({one.dated for one in sources if one.dated}) > 1
+    return sources if is_apart else tuple(replace(one, dated="") for one in sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +233,12 @@ class Answer:
         """Whether a later question may lean on this one."""
         return self.outcome not in ("noted", "greeting")
 
-    def with_source_places(self, gone: Mapping[str, Gone], places: Mapping[str, str]) -> Answer:
-        """Return the answer with `gone` and `place` in its sources and those of `other`, by the ids of documents."""
-        sources = tuple(
-            replace(one, gone=gone.get(one.doc_id, one.gone), place=places.get(one.doc_id, "")) for one in self.sources
+    def with_source_places(self, gone: Mapping[str, Gone], known: Mapping[str, Provenance]) -> Answer:
+        """Return the answer with `gone`, `place`, `dated` in its sources and those of `other`, by ids of documents."""
+        sources = with_days_apart(
+            with_provenance((replace(one, gone=gone.get(one.doc_id, one.gone)) for one in self.sources), known)
         )
-        return replace(self, sources=sources, other=self.other and self.other.with_source_places(gone, places))
+        return replace(self, sources=sources, other=self.other and self.other.with_source_places(gone, known))
 
     @property
     def further(self) -> tuple[Source, ...]:

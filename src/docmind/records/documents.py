@@ -9,10 +9,10 @@ It is above 500 lines because documents, what lies in them, their queue and thei
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar
 
 from docmind.wording import _, date
 
@@ -34,6 +34,12 @@ StorageKind = Literal["originals", "page images", "thumbnails", "database", "ind
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}")
+
+_CODE = """bash c cc clj cmake cpp cs css cxx dart elm erl ex exs f90 fs go gradle groovy h hh hpp hs java jl js jsx kt
+kts less lua mjs ml nim php pl pm ps1 py pyi r rb rs sass scala scss sh sol sql svelte swift tcl ts tsx vb vue zig
+zsh"""
+CODE_SUFFIXES = frozenset(_CODE.split())
+"""The ends of names of files of source code."""
 
 
 class Box(NamedTuple):
@@ -74,7 +80,8 @@ class ArtifactRef:
 class Upload:
     """One uploaded file: its name (for display, never opened), its bytes, a password if it is locked, and tags.
 
-    `address` is that of a web page, which was fetched at `fetched_at_ms`; empty for a file.
+    `address` is that of a web page, which was fetched at `fetched_at_ms`; empty for a file. `replaces` tells that the
+    earlier versions of the document go to the bin once it is read.
     """
 
     name: str
@@ -83,6 +90,7 @@ class Upload:
     tags: tuple[str, ...] = ()
     address: str = ""
     fetched_at_ms: int = 0
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +264,10 @@ class DocumentInfo:
     changes are noted. `ingestion` tells how it was read, None where it was read before that was noted. `series` is the
     id that all versions of a document share, that of the first; empty where there is one version. `parent` is the
     document in which it came, None for one that was added by itself, and `enclosed` the number of documents that came
-    in it.
+    in it. Of a mail, `sender` is who wrote it and `recipients` who got it, parted by "; ", each as "Jo Lind
+    <jo@lind.example>"; `sent_at` is when, in UTC as 2025-06-02T08:12:00Z, empty where its header does not tell, and
+    `thread` a text that all mails of one exchange share. `message_id` and `refers_to` are the ids in its header, its
+    own and those of the mails before it; `topic` is its subject without what marks answers, behind "re: " or "fwd: ".
     """
 
     doc_id: str
@@ -285,6 +296,13 @@ class DocumentInfo:
     series: str = ""
     parent: Parent | None = None
     enclosed: int = 0
+    sender: str = ""
+    recipients: str = ""
+    sent_at: str = ""
+    thread: str = ""
+    message_id: str = field(default="", metadata={"is_inner": True})
+    refers_to: str = field(default="", metadata={"is_inner": True})
+    topic: str = field(default="", metadata={"is_inner": True})
 
     @property
     def shown_title(self) -> str:
@@ -304,7 +322,41 @@ class DocumentInfo:
 
 def placed(label: str, parent: Parent | None) -> str:
     """Return what a document is called, with the one in which it came: "Lease in Rent 2025.zip"."""
-    return f"{label} {parent.place}" if label and parent is not None else label
+    return placed_name(label, parent.place if parent is not None else "")
+
+
+def placed_name(label: str, place: str, dated: str = "") -> str:
+    """Return what a document is called, with its place in another one and its day, as far as they are given.
+
+    "Lease in Rent 2025.zip · 3 June 2025"; nothing for a document without a name.
+    """
+    name = f"{label} {place}" if label and place else label
+    return f"{name} · {date(datetime.fromisoformat(dated))}" if name and dated else name
+
+
+class Provenance(NamedTuple):
+    """Where a document came from and the day that it is about: `place` and `dated` of a source or hit."""
+
+    place: str = ""
+    dated: str = ""
+
+
+class OfDocument(Protocol):
+    """A record that names its document by id, as a source and a hit do."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def doc_id(self) -> str: ...
+
+
+Cited = TypeVar("Cited", bound=OfDocument)
+
+
+def with_provenance(cited: Iterable[Cited], known: Mapping[str, Provenance]) -> tuple[Cited, ...]:
+    """Return sources or hits with the `place` and `dated` of their documents, known by their ids."""
+    nothing = Provenance()
+    return tuple(replace(one, **known.get(one.doc_id, nothing)._asdict()) for one in cited)
 
 
 def beneath_parents(documents: Sequence[DocumentInfo]) -> list[tuple[DocumentInfo, int]]:
@@ -324,8 +376,10 @@ def beneath_parents(documents: Sequence[DocumentInfo]) -> list[tuple[DocumentInf
 
 
 def readable_name(document: str) -> str:
-    """Return a file name as words: without its extension, and with spaces for underscores."""
+    """Return a file name as words: without its extension, and with spaces for underscores; that of code as it is."""
     stem, _dot, suffix = document.rpartition(".")
+    if stem and suffix.lower() in CODE_SUFFIXES:
+        return document
     name = stem if stem and _SUFFIX.fullmatch(f".{suffix.lower()}") else document
     return " ".join(name.replace("_", " ").split()) or document
 

@@ -104,6 +104,13 @@ class Query:
             "(default: DOCMIND_RETRIEVE__DEDUP_KEY)."
         ),
     )
+    newest_first: bool = field(
+        default=False,
+        metadata=about(
+            "Put the newest first among what answers equally well; a question for the latest does the same.",
+            option=("--newest-first",),
+        ),
+    )
     rerank: Rerank | None = field(
         default=None,
         metadata=about("Which kind of image model reorders the first pages (default: DOCMIND_VISUAL__RERANK)."),

@@ -5,12 +5,15 @@ Boxes, pages and times are those of `records.documents`.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
-from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource
+from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource, placed_name
 from docmind.records.values import Day, Ids, about
 from docmind.wording import N_, _
 
@@ -76,6 +79,12 @@ class Facts(Protocol):
     def tags(self) -> Collection[str]: ...
     @property
     def collections(self) -> Collection[str]: ...
+    @property
+    def dated(self) -> str: ...
+    @property
+    def sender(self) -> str: ...
+    @property
+    def recipients(self) -> str: ...
 
 
 class StoredFacts(NamedTuple):
@@ -86,6 +95,9 @@ class StoredFacts(NamedTuple):
     added_at_ms: int
     tags: Collection[str]
     collections: Collection[str]
+    dated: str = ""
+    sender: str = ""
+    recipients: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +152,30 @@ class Filters:
             by="By its id or its title.", is_single=True,
         ),
     )  # fmt: skip
+    senders: Ids = field(
+        default=(),
+        metadata=about(
+            "Only mails from one of these people.", of="documents", option=("--from",),
+            by="Each by words of the name, or by the address.",
+        ),
+    )  # fmt: skip
+    recipients: Ids = field(
+        default=(),
+        metadata=about(
+            "Only mails to one of these people, as a copy too.", of="documents", option=("--to",),
+            by="Each by words of the name, or by the address.",
+        ),
+    )  # fmt: skip
+    after: Day = field(
+        default="",
+        metadata=about(
+            "Only documents of this day or later (YYYY-MM-DD): a mail was sent then, others are about it.",
+            of="documents",
+        ),
+    )
+    before: Day = field(
+        default="", metadata=about("Only documents of this day or earlier (YYYY-MM-DD).", of="documents")
+    )
 
     def allow(self, facts: Facts) -> bool:
         """Return whether a document may match.
@@ -152,6 +188,10 @@ class Filters:
             and (not self.kinds or facts.kind in self.kinds)
             and (not self.since or facts.added_at_ms >= _midnight_ms(self.since))
             and (not self.collections or not set(self.collections).isdisjoint(facts.collections))
+            and (not self.senders or any(has_person(facts.sender, who) for who in self.senders))
+            and (not self.recipients or any(has_person(facts.recipients, who) for who in self.recipients))
+            and (not self.after or facts.dated >= self.after)
+            and (not self.before or "" < facts.dated <= self.before)
         )
 
     @property
@@ -165,6 +205,27 @@ class Filters:
 
 
 _OF_DOCUMENTS = tuple(one.name for one in fields(Filters) if one.metadata.get("of") == "documents")
+
+
+_WORD = re.compile(r"\w+")
+
+
+def has_person(people: str, who: str) -> bool:
+    """Return whether one of several people, parted by "; ", has this address, or all words of this name."""
+    wanted = _WORD.findall(_folded(who))
+    if not wanted:
+        return False
+    if "@" in who:
+        return any(
+            _folded(who.strip("<> ")) == _folded(one.rpartition("<")[2].strip("> ")) for one in people.split("; ")
+        )
+    return any(set(wanted) <= set(_WORD.findall(_folded(one))) for one in people.split("; "))
+
+
+@lru_cache(maxsize=4_096)
+def _folded(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in apart if not unicodedata.combining(char))
 
 
 def _midnight_ms(day: str) -> float:
@@ -190,6 +251,9 @@ class PageHit:
 
     `usual` is its score for a question that every page answers, None where that was not computed.
 
+    `place` says in which other document its document came, as "in Rent 2025.zip"; `dated` is the day that its document
+    is about. Both may be empty.
+
     `score` is comparable within one result only: a fused score of words, a cosine (SigLIP), an unbounded MaxSim (late
     interaction) or a probability (image matching).
     """
@@ -205,6 +269,13 @@ class PageHit:
     image: ArtifactRef | None = None
     thumbnail: ArtifactRef | None = None
     usual: float | None = field(default=None, metadata={"is_inner": True})
+    place: str = ""
+    dated: str = ""
+
+    @property
+    def placed(self) -> str:
+        """The name of its document, with the one in which it came."""
+        return placed_name(self.document, self.place)
 
 
 Ranking = Literal["dense", "sparse", "fused", "rerank", "cross_encoder"]

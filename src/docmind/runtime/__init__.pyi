@@ -3,7 +3,7 @@ from .background import Background, log_mistake
 from .caches import Cache, Caches
 from .client import Ask, Client, error_named
 from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
-from .extras import need_extra
+from .extras import licence_of, need_extra
 from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
 from .logging import start_logging
@@ -53,6 +53,7 @@ __all__ = [
     "fork_server_pid",
     "free_memory",
     "isolation",
+    "licence_of",
     "log_mistake",
     "ms_since",
     "need_extra",

@@ -1,10 +1,14 @@
-"""Optional extras: the packages that each needs, and the line that installs them."""
+"""Installed packages: the extras, with the line that installs them, and the licence that a package states."""
 
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING
 
 from docmind.errors import ExtraMissingError
+
+if TYPE_CHECKING:
+    from importlib.metadata import PackageMetadata
 
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "colpali": ("Models in the form of colpali-engine", ("colpali_engine", "torchvision", "peft")),
@@ -24,3 +28,11 @@ def need_extra(extra: str) -> None:
             f"{what} need {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed.",
             hint=f'Run: pip install "docmind[{extra}]", with a torchvision that fits your torch.',
         )
+
+
+def licence_of(about: PackageMetadata) -> str:
+    """Return the licence that a package's metadata states, in up to 80 characters; "" where it states none."""
+    kinds = [value for value in about.get_all("Classifier") or () if value.startswith("License ::")]
+    named = [*(about.get_all("License-Expression") or ()), *(kind.rpartition(":: ")[2] for kind in kinds)]
+    told = next(iter([*named, *(about.get_all("License") or ())]), "")
+    return told.strip().partition("\n")[0][:80]

@@ -1,8 +1,9 @@
-"""Isolation of a child process, including its native code, from the network (Linux only).
+"""Isolation of a child process, including its native code, from the network and from files (Linux only).
 
 Two mechanisms are used where the system allows them: an empty network namespace, and a system call filter that refuses
 sockets. In the namespace no host can be reached; the filter also refuses sockets in the file system (a name service
-would query the network for the child) and works where namespaces are forbidden. Other systems have neither.
+would query the network for the child) and works where namespaces are forbidden. Other systems have neither. A child
+that runs code of others is held to reading the files of this Python too (`docmind.runtime.landlock`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from docmind.runtime import seccomp
+from docmind.runtime import landlock, seccomp
 
 Way = Literal["namespace", "filter"]
 
@@ -35,6 +36,40 @@ def cut_network(*, local_sockets: bool = False, ways: tuple[Way, ...] = ("namesp
     if "filter" in ways and _refuse_sockets(local_sockets=local_sockets):
         held.append("filter")
     return tuple(held)
+
+
+def confine_files() -> bool:
+    """Hold this process to reading this Python, its packages and the system's libraries; return whether it is held.
+
+    Call it before any thread is started. The folder that `-m` puts first on the path is where the user works.
+    """
+    path = sys.path if sys.flags.safe_path else sys.path[1:]
+    system = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/urandom")
+    try:
+        return landlock.only_read([*filter(None, path), sys.prefix, sys.base_prefix, *system])
+    except OSError:
+        return False
+
+
+def refuse_changes() -> None:
+    """Refuse calls of Python code that change files or start programs, by an audit hook: on every system."""
+
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        is_written = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        if is_written or event in _CHANGES or event.startswith(_CHANGING):
+            raise PermissionError("a reader changes no files and starts no programs")
+
+    sys.addaudithook(refuse)
+
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CHANGES = frozenset(
+    ("os.system", "os.posix_spawn", "os.fork", "os.forkpty", "os.kill", "os.killpg", "subprocess.Popen", "pty.spawn")
+)
+_CHANGING = (
+    *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod", "os.exec"),
+    *("os.chown", "os.utime", "os.startfile", "os.setxattr", "os.spawn", "shutil."),
+)
 
 
 def _enter_empty_namespace() -> bool:

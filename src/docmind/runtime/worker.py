@@ -56,7 +56,7 @@ class Limits:
     `cpu_s` counts over the life of the process.
 
     `file_mb` is the largest file it may write: -1 means any, 0 none. `local_sockets` allows sockets between its own
-    processes.
+    processes. With `is_confined` it reads the files of this Python alone, changes none and starts no program.
     """
 
     memory_mb: int = 0
@@ -64,6 +64,7 @@ class Limits:
     file_mb: int = -1
     network: bool = False
     local_sockets: bool = False
+    is_confined: bool = False
 
 
 def start_children(way: forking.Way) -> None:
@@ -413,6 +414,8 @@ def main(entry: str, limits: Limits, isolation: tuple[Way, ...] = ()) -> None:
     threading.Thread(target=_follow_parent, args=(os.getppid(),), daemon=True).start()
     if not limits.network:
         _refuse_python_calls()
+    if limits.is_confined:
+        sandbox.refuse_changes()
     apply(limits)
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         write_frame(outgoing, {"isolation": isolation})
@@ -472,4 +475,6 @@ if __name__ == "__main__":
     _limits = Limits(**json.loads(sys.argv[2]))
     # Before the first thread: an existing thread would keep its network access.
     _held = () if _limits.network else sandbox.cut_network(local_sockets=_limits.local_sockets)
+    if _limits.is_confined:
+        sandbox.confine_files()
     main(sys.argv[1], _limits, _held)

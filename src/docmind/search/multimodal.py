@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from docmind.answers import day_in, newest_hits, wishes_newest
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import VectorCache
@@ -96,10 +97,16 @@ class MultimodalSearch:
             dedup_key=query.dedup_key or self._settings.retrieve.dedup_key,
         )
         if query.picture is not None:
-            return self._see(query, on_first)
-        return self._ask(
-            replace(query, lists=query.lists or chosen.asked() or (), limits=query.limits or chosen.limits())
+            first = on_first and (lambda found: on_first(self._with_provenance(found)))
+            return self._with_provenance(self._see(query, first))
+        found = self._with_provenance(
+            self._ask(replace(query, lists=query.lists or chosen.asked() or (), limits=query.limits or chosen.limits()))
         )
+        return _newest_first(found) if query.newest_first or wishes_newest(query.question) else found
+
+    def _with_provenance(self, found: MultimodalResult) -> MultimodalResult:
+        told = self._catalog.with_provenance
+        return replace(found, hits=told(found.hits), looks=told(found.looks))
 
     def _ask(self, query: Query) -> MultimodalResult:
         """Return the hits for the words of a query in which nothing is left out."""
@@ -343,6 +350,14 @@ def _by_picture(lists: Lists) -> Lists:
         "lookalike": likely or alike[:_NEAREST],
         "image": standing_out(lists.get("image", ())),
     }
+
+
+def _newest_first(found: MultimodalResult) -> MultimodalResult:
+    """Return the result with the newest first among hits that answer equally well; how sure an answer is stays."""
+    worth = [next((one.score for one in hit.ranks if one.ranking == "rerank"), None) for hit in found.hits]
+    order = newest_hits(worth, [hit.dated or day_in(hit.document) for hit in found.hits])
+    hits = tuple(replace(found.hits[at], rank=rank) for rank, at in enumerate(order, 1))
+    return replace(found, hits=hits, by_words=found.by_words or found.hits)
 
 
 def _by_words(lists: Lists, k: int, hits: Sequence[MultimodalHit]) -> tuple[MultimodalHit, ...]:

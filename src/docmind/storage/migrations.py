@@ -390,6 +390,21 @@ def m025_corrections(db: Connection) -> None:
     db.execute("ALTER TABLE pages ADD COLUMN uncorrected BLOB NOT NULL DEFAULT x''")
 
 
+def m027_mails(db: Connection) -> None:
+    """Add to documents who wrote a mail, to whom and when, its ids, and its thread; those that are there have none."""
+    for column in ("sender", "recipients", "sent_at", "thread", "message_id", "refers_to", "topic"):
+        db.execute(f"ALTER TABLE documents ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+    for column in ("thread", "message_id", "topic"):
+        db.execute(f"CREATE INDEX documents_{column} ON documents ({column}) WHERE {column} <> ''")
+
+
+def m028_uploads_that_replace(db: Connection) -> None:
+    """Note with each upload whether it replaces earlier versions, which those that are there do not."""
+    db.execute("ALTER TABLE uploads ADD COLUMN replaces INTEGER NOT NULL DEFAULT 0")
+    db.execute("CREATE INDEX uploads_replacing ON uploads (doc_id) WHERE replaces")
+    db.execute("CREATE INDEX folder_files_replacing ON folder_files (doc_id) WHERE before <> ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -415,4 +430,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     m022_series,
     m023_enclosed,
     m025_corrections,
+    m027_mails,
+    m028_uploads_that_replace,
 )

@@ -65,6 +65,7 @@ SETTABLE: dict[str, Settable] = {
     "reading.max_file_mb": Settable("reading", N_("Largest file, in MB")),
     "reading.max_pages": Settable("reading", N_("Most pages of a file")),
     "reading.workers": Settable("reading", N_("Files read at the same time")),
+    "reading.readers": Settable("reading", N_("Readers of other packages")),
     "network.strict": Settable("privacy", N_("Network guard"), choices=("auto", "on")),
     "keys.lock_after_min": Settable("privacy", N_("Lock after minutes without use"), "now"),
     "app.theme": Settable("appearance", N_("Theme"), "now"),

@@ -17,7 +17,7 @@ from docmind.answers.passages import edges, passages
 from docmind.blocks import unpack
 from docmind.documents.words import Words
 from docmind.errors import CorruptFileError
-from docmind.reading.formats import Rules, sensible_title
+from docmind.reading.formats import Rules
 from docmind.reading.formats.pdf import open_pdf, quality
 from docmind.reading.formats.pdf.layer import _clean, _unswap
 from docmind.records.documents import ParsedPage, Upload
@@ -160,23 +160,6 @@ def test_cleaning(raw: str, clean: str) -> None:
 def test_swapped_bytes_are_put_right() -> None:
     assert _unswap("䴀甀氀\r\n琀椀") == "Mul\r\nti"
     assert _unswap("적립 제외 대상") == "적립 제외 대상"
-
-
-@each_of(
-    "raw, title",
-    [
-        ("Annual Report 2022", "Annual Report 2022"),
-        ("Microsoft Word - draft3.doc", ""),
-        ("untitled", ""),
-        ("report_final.indd", ""),
-        ("a", ""),
-        ("0001-22-003", ""),
-        ("My File", ""),
-        ("  spread \x00 out ", "spread out"),
-    ],
-)
-def test_titles(raw: str, title: str) -> None:
-    assert sensible_title(raw, "my file.pdf") == title
 
 
 def test_a_page_that_cannot_be_loaded_costs_no_other_page() -> None:

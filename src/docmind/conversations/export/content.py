@@ -192,7 +192,7 @@ class Pages:
                 if page is None:
                     name = f"pages/{len(self._pages) + 1:03d}-{_slug(source.document)}-p{source.page_no}.jpg"
                     size = (source.page_width, source.page_height)
-                    page = CitedPage(name, source.document, source.page_no, size, image(source))
+                    page = CitedPage(name, source.placed, source.page_no, size, image(source))
                     self._pages[_key(source)] = page
                 page.boxes += [box for box in source.boxes if box not in page.boxes]
                 page.cited.append((number, source.n))

@@ -19,7 +19,7 @@ def draft_markdown(checked: CheckedDraft) -> str:
         at = sentence.end
     text += checked.text[at:]
     notes = [
-        f"[^{one.n}]: {escape(one.document or _(content.NAMELESS))}, {_('page {n}').format(n=one.page_no)}: "
+        f"[^{one.n}]: {escape(one.placed or _(content.NAMELESS))}, {_('page {n}').format(n=one.page_no)}: "
         f"“{escape(one_line(one.quote))}”"
         for one in checked.sources
     ]

@@ -18,10 +18,11 @@ def listing_csv(found: Listed) -> str:
     """Return a row for each item; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["document", "page", "text", "times", "doc_id"])
+    writer.writerow(["document", "page", "text", "times", "doc_id", "place"])
     for item in found.items:
         source = item.source
-        writer.writerow([_cell(source.document), source.page_no, _cell(item.text), item.times, source.doc_id])
+        told = _cell(source.document), source.page_no, _cell(item.text), item.times, source.doc_id, _cell(source.place)
+        writer.writerow(told)
     return out.getvalue()
 
 
@@ -39,7 +40,7 @@ def listing_markdown(found: Listed) -> str:
     counts = {one.doc_id: one.count for one in listing.documents}
     for doc_id, items in groupby(found.items, key=lambda item: item.source.doc_id):
         held = list(items)
-        parts.append(f"## {escape(one_line(held[0].source.document))} ({number_text(counts.get(doc_id, len(held)))})")
+        parts.append(f"## {escape(one_line(held[0].source.placed))} ({number_text(counts.get(doc_id, len(held)))})")
         parts.append(
             "\n".join(f"- {escape(one.text)} ({_('page {n}').format(n=one.source.page_no)})" for one in held)
         )  # fmt: skip

@@ -62,7 +62,7 @@ def _turn(turn: Turn, number: int, pages: Pages) -> Iterator[str]:
             yield f"### {name}"
             yield from _sources(sources, pages)
     elif turn.nearest:
-        yield _("Closest pages: ") + ", ".join(f"{escape(hit.document)} page {hit.page_no}" for hit in turn.nearest)
+        yield _("Closest pages: ") + ", ".join(f"{escape(hit.placed)} page {hit.page_no}" for hit in turn.nearest)
     if turn.web:
         yield _("### From the web")
         for result in turn.web:
@@ -80,7 +80,7 @@ def _answer(answer: Answer) -> str:
 def _sources(sources: Sequence[Source], pages: Pages) -> Iterator[str]:
     """Yield every quote, then every page once."""
     for source in sources:
-        yield f"**\\[{source.n}\\]** {escape(source.document or _(content.NAMELESS))}, page {source.page_no}"
+        yield f"**\\[{source.n}\\]** {escape(source.placed or _(content.NAMELESS))}, page {source.page_no}"
         quote = quote_lines(f"“{source.quote}”")
         yield _lines("\n".join(quote)) if source.quote and source.kind == "quote" else f"*{_(source.how)}*"
         if source.is_corrected:

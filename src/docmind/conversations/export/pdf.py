@@ -308,7 +308,7 @@ def _turn(turn: Turn, place: int, pages: Pages) -> Iterator[Flowable]:
             for source in sources:
                 yield from _source(source, pages[source])
     elif turn.nearest:
-        nearest = ", ".join(f"{hit.document} page {hit.page_no}" for hit in turn.nearest)
+        nearest = ", ".join(f"{hit.placed} page {hit.page_no}" for hit in turn.nearest)
         yield Paragraph(printed(_("Closest pages: {nearest}").format(nearest=nearest)), STYLES["small"])
     if turn.web:
         yield Paragraph("From the web", STYLES["label"])
@@ -323,7 +323,7 @@ def _turn(turn: Turn, place: int, pages: Pages) -> Iterator[Flowable]:
 
 def _source(source: Source, page: CitedPage) -> Iterator[Flowable]:
     head = Paragraph(
-        f"{number(source.n)} <b>Page {source.page_no}</b> · {printed(shorten(source.document or _(NAMELESS), 90))}",
+        f"{number(source.n)} <b>Page {source.page_no}</b> · {printed(shorten(source.placed or _(NAMELESS), 90))}",
         STYLES["source"],
     )
     told = (

@@ -8,36 +8,15 @@ from __future__ import annotations
 
 import importlib
 import io
-import re
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from docmind.documents import found_facts
+from docmind.documents import found_facts, sensible_title
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
 from docmind.records.documents import Enclosed, Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
-
-_TOOL_TITLE = re.compile(
-    r"^(microsoft (word|powerpoint|excel)\s*-|untitled|sem t[ií]tulo|sin t[ií]tulo|document\d*$|slide \d|powerpoint|"
-    r"print|.*\.(docx?|xlsx?|pptx?|pdf|indd|qxd|tex|dvi|rtf|odt|html?|txt|tiff?|wpd|fm|cdr|ai|eps|jpe?g|png)$)",
-    re.IGNORECASE,
-)
-
-
-def sensible_title(raw: str, name: str) -> str:
-    """Return the title from the metadata.
-
-    Returns an empty string where a tool wrote it or it repeats the file's name.
-    """
-    title = " ".join("".join(char for char in raw if char.isprintable() or char.isspace()).split())
-    letters = sum(char.isalpha() for char in title)
-    if letters < 3 or letters < 0.4 * len(title) or _TOOL_TITLE.match(title):
-        return ""
-    if title.casefold() in (name.casefold(), name.rpartition(".")[0].casefold()):
-        return ""
-    return title[:300]
 
 
 def facts_of(name: str, **raw: str | None) -> Facts:
@@ -112,6 +91,7 @@ _READERS = {
     "csl": ("docmind.reading.formats.csl:open_csl", "docmind"),
     "ris": ("docmind.reading.formats.ris:open_ris", "docmind"),
     "epub": ("docmind.reading.formats.epub:open_epub", "lxml"),
+    "odp": ("docmind.reading.formats.odp:open_odp", "lxml"),
     "odt": ("docmind.reading.formats.odt:open_odt", "lxml"),
     "rtf": ("docmind.reading.formats.rtf:open_rtf", "docmind"),
     "mail": ("docmind.reading.formats.mail:open_mail", "docmind"),
@@ -149,7 +129,10 @@ def open_archive(upload: Upload, rules: Rules) -> zipfile.ZipFile:
     """Open the package of a document, as `check_unpacked` does; none of its parts may be locked."""
     archive = check_unpacked(upload, rules)
     if any(member.flag_bits & 1 for member in archive.infolist()):
-        raise CorruptFileError(_("{name} holds parts that are locked.").format(name=upload.name))
+        raise CorruptFileError(
+            _("{name} holds parts that are locked.").format(name=upload.name),
+            hint=_("Open it in the program that made it, save it without a password, and add that."),
+        )
     return archive
 
 

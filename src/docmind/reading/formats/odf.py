@@ -24,7 +24,9 @@ Element = Any
 
 _URN = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 OFFICE, TEXT, TABLE, STYLE, DRAW = (_URN % name for name in ("office", "text", "table", "style", "drawing"))
-META, CHART, FORM, MANIFEST, NUMBER = (_URN % name for name in ("meta", "chart", "form", "manifest", "datastyle"))
+META, CHART, FORM, MANIFEST, NUMBER, PRESENTATION = (
+    _URN % name for name in ("meta", "chart", "form", "manifest", "datastyle", "presentation")
+)
 FO, SVG = (_URN % f"{name}-compatible" for name in ("xsl-fo", "svg"))
 DC, XLINK = "{http://purl.org/dc/elements/1.1/}", "{http://www.w3.org/1999/xlink}"
 XML = "{http://www.w3.org/XML/1998/namespace}"

@@ -32,7 +32,7 @@ _LEFT = frozenset(("__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "$recy
 _BROKEN = (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, ValueError, struct.error)
 _LINK = N_("It is a link, which is not followed.")
 _NEEDS_PASSWORD = N_("It is locked, and its password is needed.")
-_LOCKED_BY_AES = N_("It is locked in a way (AES) that DocMind does not open.")
+_LOCKED_BY_AES = N_("It is locked with AES, which DocMind does not open: unpack it with another program.")
 _DAMAGED = N_("It is broken inside the archive.")
 _UNKNOWN = N_("It is packed in a way that DocMind does not unpack.")
 

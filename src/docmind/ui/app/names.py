@@ -6,18 +6,20 @@ from collections import Counter
 from collections.abc import Iterable
 
 from docmind.records.answers import Source
-from docmind.records.documents import DocumentInfo, readable_name
+from docmind.records.documents import DocumentInfo, placed_name, readable_name
 from docmind.records.search import Hit, MultimodalHit
 from docmind.rich_text import one_line
 from docmind.ui.app.app_state import app_state
 
 
 def called(one: Source | Hit | MultimodalHit) -> str:
-    """Return what the document of a source or hit is called now, on one line; empty where its name was erased."""
+    """Return what the document of a source or hit is called now, on one line; empty where its name was erased.
+
+    A source has its day behind it, where the documents of its answer are of different days.
+    """
     state = app_state()
-    if not state.is_open:
-        return one_line(readable_name(one.document))
-    return one_line(state.open().documents.label(one.doc_id, one.document))
+    label = state.open().documents.label(one.doc_id, one.document) if state.is_open else readable_name(one.document)
+    return one_line(placed_name(label, "", one.dated if isinstance(one, Source) else ""))
 
 
 def names_of(documents: Iterable[DocumentInfo]) -> dict[str, str]:

@@ -20,6 +20,7 @@ FILTER_COLLECTIONS = "filter_collections"  # list[str]: ids of collections to lo
 FILTER_SNAPSHOTS = "filter_snapshots"  # list[str]: at most one: the id of a snapshot whose documents are asked
 BOUND = "bound"  # tuple[str, Filters]: the conversation drawn last ("" for a new one), and what it is bound to
 FILTERS = "filters_kept"  # dict[str, list[str]]: the choices above, while a page without their fields is shown
+FILTER_ORDER = "filter_order"  # list[str]: `newest`, to have the newest first among what answers equally well
 FILTER_LANGUAGES = "filter_languages"  # list[str]: language codes to look in
 OPEN_DOCUMENT = "document"  # of the page's address: the doc_id open on the documents page
 OPEN_BIN = "bin"  # of the page's address: the documents page shows the bin

@@ -60,7 +60,9 @@ def reference(sources: Sequence[Source]) -> str:
 
 def draw_copy(answer: Answer, key: str) -> None:
     """Draw the button that copies an answer, with a menu of other forms."""
-    answer = replace(answer, sources=tuple(replace(one, document=called(one)) for one in answer.sources))
+    answer = replace(
+        answer, sources=tuple(replace(one, document=called(one), place="", dated="") for one in answer.sources)
+    )
     menu = [[_("Copy as Markdown"), markdown_text(answer)]]
     if answer.sources:
         menu.append([_("Copy as citation"), citations(answer)])

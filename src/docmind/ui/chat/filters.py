@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _WAYS: Mapping[str, tuple[ListName, ...]] = {"Words": ("text", "code"), "Look": ("image", "visual")}
 _SINCE = {"1": N_("Last 24 hours"), "7": N_("Last 7 days"), "30": N_("Last 30 days"), "365": N_("Last year")}
+_NEWEST = "newest"
 _DAY_MS = 24 * 3600 * 1000
 _NONE = "none"
 """Stands for an empty set of documents, because an empty filter means all of them. No document has this id."""
@@ -40,8 +41,11 @@ _KEYS = {
     state.FILTER_SINCE: "since",
     state.FILTER_SNAPSHOTS: "as-of",
     state.FILTER_LISTS: "by",
+    state.FILTER_ORDER: "order",
 }
 """The choices and their names in the address."""
+_NOT_NARROWING = (state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER)
+"""Choices that leave no document out by themselves."""
 _BINDING = (state.FILTER_DOCUMENTS, state.FILTER_COLLECTIONS)
 _ID_LENGTH = 12  # characters of a document's id in the address
 _MOST_IDS = 100  # in the address
@@ -144,6 +148,11 @@ def chosen_lists() -> tuple[ListName, ...] | None:
     return tuple(name for way in chosen for name in _WAYS[way]) if len(chosen) == 1 else None
 
 
+def is_newest_first() -> bool:
+    """Return whether the newest is wanted first among what answers equally well."""
+    return bool(_chosen(state.FILTER_ORDER))
+
+
 def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, str]) -> str:
     """Return what a question was asked in, as Markdown; empty for all documents.
 
@@ -194,6 +203,7 @@ def _offered(
         state.FILTER_SINCE: list(_SINCE),
         state.FILTER_SNAPSHOTS: list(snapshots),
         state.FILTER_LISTS: list(_WAYS) if has_look else [],
+        state.FILTER_ORDER: [_NEWEST],
     }
 
 
@@ -243,6 +253,14 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
             key=state.FILTER_LISTS,
             help=_("Search pages by what they say, by what they look like, or by both."),
         )
+    st.pills(
+        _("Order"),
+        offered[state.FILTER_ORDER],
+        selection_mode="multi",
+        format_func=lambda _newest: _("Newest first"),
+        key=state.FILTER_ORDER,
+        help=_("Among passages that answer equally well, the newest comes first."),
+    )
 
 
 def _one_since() -> None:
@@ -325,7 +343,7 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     ids = _chosen(state.FILTER_DOCUMENTS)
     if len(ids) == 1:
         parts = [escape(names[ids[0]], limit=36)]
-    elif any(_chosen(key) for key in _KEYS if key not in (state.FILTER_LISTS, state.FILTER_SNAPSHOTS)):
+    elif any(_chosen(key) for key in _KEYS if key not in _NOT_NARROWING):
         parts = [_documents(len(matching(documents)))]
     else:
         parts = []
@@ -336,7 +354,8 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
     parts += [_as_of(names[one]) for one in _chosen(state.FILTER_SNAPSHOTS)]
     ways = _chosen(state.FILTER_LISTS)
-    return " · ".join([*parts, *(map(_by, ways) if len(ways) == 1 else ())])
+    order = (_("newest first"),) if is_newest_first() else ()
+    return " · ".join([*parts, *(map(_by, ways) if len(ways) == 1 else ()), *order])
 
 
 def _documents(number: int) -> str:

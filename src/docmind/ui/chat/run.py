@@ -22,6 +22,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.chat_message import asking, assistant, question, streaming_markdown
 from docmind.ui.app.format import duration
 from docmind.ui.chat import history, threads
+from docmind.ui.chat.filters import is_newest_first
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def ask(
         is_agent, web = st.session_state.get(state.AGENT), bool(st.session_state.get(state.WEB))
         mode: Mode | None = None if is_agent is None else "agent" if is_agent else "standard"
         run_id = docmind.conversations.start(
-            Query(asked, filters=filters, mode=mode, web=web, lists=tuple(lists or ())),
+            Query(asked, filters=filters, mode=mode, web=web, lists=tuple(lists or ()), newest_first=is_newest_first()),
             thread_id=chosen,
             checkpoint_id=before_id,
         )

@@ -23,6 +23,7 @@ from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
 from docmind.ui.app.names import called
 from docmind.ui.app.page_links import Cited, reader_link, source_link, xray_link
 from docmind.ui.app.page_view import page_jpeg, source_jpeg, source_strip
+from docmind.ui.chat.filters import is_newest_first
 from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
@@ -60,11 +61,13 @@ def draw_page_results(docmind: DocMind, question: str, filters: Filters, key: st
 
 
 def _draw_results(docmind: DocMind, question: str, filters: Filters, key: str, cited: Cited | None) -> None:
-    kept: tuple[tuple[str, str, Filters], MultimodalResult] | None = st.session_state.get(state.FOUND)
-    place = (key, question, filters)
+    kept: tuple[tuple[str, str, Filters, bool], MultimodalResult] | None = st.session_state.get(state.FOUND)
+    place = (key, question, filters, is_newest_first())
     if kept is None or kept[0] != place:
         with st.spinner(_("Looking through words and pages…")):
-            found = errors.attempt(lambda: docmind.search(Query(question, k=_PAGES, filters=filters)))
+            found = errors.attempt(
+                lambda: docmind.search(Query(question, k=_PAGES, filters=filters, newest_first=is_newest_first()))
+            )
         if isinstance(found, DocMindError):
             errors.show(found)
             return
@@ -271,7 +274,7 @@ def _draw_heat(docmind: DocMind, source: Source, key: str, question: str) -> Non
 def _label(source: Source, longest: int = _WITH_FILE) -> str:
     title = called(source)
     name = escape(title, limit=longest) or f"*{_('erased document')}*"
-    is_file_told = longest >= _WITH_FILE and source.document and title != readable_name(source.document)
+    is_file_told = longest >= _WITH_FILE and source.document and not title.startswith(readable_name(source.document))
     file = f" :small[{escape(source.document, limit=_FILE)}]" if is_file_told else ""
     return f":green-badge[{source.n}] **{_page(source.page_no)}** · {name}{file}"
 

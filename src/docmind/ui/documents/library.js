@@ -5,7 +5,7 @@ const ROW = 44, AROUND = 12, POLL_MS = 2500, TAGS = 3;
 const DAY = 86400000;
 const EDGES = ["2rem", "2.25rem"]; // the columns of check box and picture
 const AT = {}; // the place of each value in a row, by the name of its column
-const kept = { find: "", filters: {}, sort: "added_at_ms", down: true, top: 0 }; // as it was before a document was opened
+const kept = { find: "", filters: {}, sort: "added_at_ms", down: true, top: 0, opened: new Set() }; // as it was before a document was opened
 const tables = new WeakMap();
 
 export default function ({ parentElement, data: [data], setTriggerValue }) {
@@ -214,6 +214,7 @@ class Table {
     this.shown = this.rows.filter((row) =>
       wanted.every(([name, value]) => [row[AT[name]]].flat().includes(value)) && row[AT.added_at_ms] >= since
       && parts.every((part) => this.hay.get(row[AT.doc_id]).includes(part)));
+    this.matched = this.shown;
     this.sort();
     this.active = isKept && active ? this.shown.findIndex((row) => row[AT.doc_id] === active) : -1;
     const isNarrow = parts.length > 0 || Object.values(kept.filters).some(Boolean);
@@ -224,7 +225,7 @@ class Table {
     const words = this.words, told = (count, one, many) => fill(count === 1 ? one : many, { n: number.format(count) });
     const pages = this.rows.reduce((sum, row) => sum + row[AT.pages_done], 0);
     this.count.textContent = isNarrow
-      ? fill(words.some, { n: number.format(this.shown.length), all: number.format(this.rows.length) })
+      ? fill(words.some, { n: number.format(this.matched.length), all: number.format(this.rows.length) })
       : fill(words.whole, { documents: told(this.rows.length, words.one, words.many), pages: told(pages, words.page, words.pages) });
     this.paint(true);
   }
@@ -241,28 +242,54 @@ class Table {
     }[drawn];
     const by = textOf ? (a, b) => collator.compare(textOf(a), textOf(b)) : (a, b) => a[place] - b[place];
     const sign = kept.down ? -1 : 1;
-    this.shown.sort((a, b) => sign * by(a, b));
+    this.matched.sort((a, b) => sign * by(a, b));
     this.nest();
   }
 
-  // Files that came in another one stand beneath it, where that is shown too.
+  // Files that came in another one stand beneath it, where that matches too, and so do the earlier versions of one, once
+  // they are opened.
   nest() {
-    const there = new Set(this.shown.map((row) => row[AT.doc_id])), inside = new Map();
-    for (const row of this.shown) {
-      const above = there.has(row[AT.parent]) ? row[AT.parent] : "";
-      if (!inside.has(above)) inside.set(above, []);
-      inside.get(above).push(row);
+    const there = new Set(this.matched.map((row) => row[AT.doc_id])), inside = new Map(), older = new Map();
+    this.newest = new Map(this.matched.filter((row) => row[AT.versions] && row[AT.version] === row[AT.versions]).map((row) => [row[AT.series], row]));
+    const file = (groups, above, row) => { if (!groups.has(above)) groups.set(above, []); groups.get(above).push(row); };
+    for (const row of this.matched) {
+      const newest = this.newest.get(row[AT.series]);
+      if (there.has(row[AT.parent])) file(inside, row[AT.parent], row);
+      else if (newest && newest !== row) file(older, newest[AT.doc_id], row);
+      else file(inside, "", row);
     }
-    this.depths = new Map();
-    const put = (above, depth) => {
-      const rows = inside.get(above) || [];
-      inside.delete(above);
-      return rows.flatMap((row) => {
-        this.depths.set(row[AT.doc_id], depth);
-        return [row, ...put(row[AT.doc_id], depth + 1)];
-      });
+    this.depths = new Map(); this.older = older; this.isOlder = new Set();
+    const put = (row, depth) => {
+      const id = row[AT.doc_id], rows = inside.get(id) || [], versions = older.get(id) || [];
+      inside.delete(id);
+      this.depths.set(id, depth);
+      versions.sort((a, b) => b[AT.version] - a[AT.version]);
+      for (const one of versions) this.isOlder.add(one[AT.doc_id]);
+      const opened = kept.opened.has(row[AT.series]) ? versions : [];
+      return [row, ...opened.flatMap((one) => put(one, depth + 1)), ...rows.flatMap((one) => put(one, depth + 1))];
     };
-    this.shown = [...put("", 0), ...[...inside.values()].flat()];
+    const first = inside.get("") || [];
+    inside.delete("");
+    this.shown = [...first.flatMap((row) => put(row, 0)), ...[...inside.values()].flat()];
+  }
+
+  // Open or close the earlier versions of a row; the row stays the active one.
+  unfold(row, isOpen) {
+    if (!this.older.has(row[AT.doc_id])) return false;
+    if (isOpen) kept.opened.add(row[AT.series]); else kept.opened.delete(row[AT.series]);
+    this.nest();
+    this.active = this.shown.indexOf(row);
+    this.paint(true);
+    return true;
+  }
+
+  // Do what an arrow to the side means: open a row, close it, or go up from an earlier version to the newest one.
+  side(isOpen) {
+    const row = this.shown[this.active];
+    if (!row) return;
+    const newest = this.newest.get(row[AT.series]);
+    if (this.isOlder.has(row[AT.doc_id])) { if (!isOpen && newest) this.go(this.shown.indexOf(newest)); }
+    else this.unfold(row, isOpen);
   }
 
   sortBy({ name, drawn }) {
@@ -373,10 +400,21 @@ class Table {
     const kind = told.kinds[row[AT.kind]] || row[AT.kind];
     const pages = fill(row[AT.pages] === 1 ? words.page : words.pages, { n: number.format(row[AT.pages]) });
     if (row[AT.title] && row[AT.title] !== row[AT.document]) named.append(" ", make("span", "lib-name", row[AT.document]));
-    const depth = this.depths.get(row[AT.doc_id]) || 0;
+    const depth = this.depths.get(row[AT.doc_id]) || 0, isOlder = this.isOlder.has(row[AT.doc_id]);
+    const day = isOlder ? dates.format(row[AT.dated] ? new Date(`${row[AT.dated]}T00:00`) : row[AT.added_at_ms]) : "";
+    const where = day || (depth ? "" : row[AT.place]);
     if (depth) title.style.paddingInlineStart = `${depth * 1.25}rem`;
-    else if (row[AT.place]) named.append(" ", make("span", "lib-place", row[AT.place]));
-    title.append(make("span", "lib-facts", depth || !row[AT.place] ? `${kind} · ${pages}` : `${kind} · ${pages} · ${row[AT.place]}`));
+    if (where) named.append(" ", make("span", "lib-place", where));
+    title.append(make("span", "lib-facts", [kind, pages, where].filter(Boolean).join(" · ")));
+    if (isOlder) title.append(this.acts(row));
+    const older = this.older.get(row[AT.doc_id]);
+    if (older) {
+      const isOpen = kept.opened.has(row[AT.series]);
+      const more = make("button", "lib-quiet lib-versions", undefined, { type: "button", tabindex: "-1", "aria-expanded": String(isOpen) });
+      more.append(icon(isOpen ? "expand_less" : "expand_more"), make("span", "", fill(words.versions, { n: number.format(older.length + 1) })));
+      more.addEventListener("click", (event) => { event.stopPropagation(); this.unfold(row, !isOpen); });
+      title.append(more);
+    }
     const state = words.states[row[AT.status]];
     if (state) {
       const done = row[AT.pages] && row[AT.pages_done] < row[AT.pages] ? fill(words.done, { n: number.format(row[AT.pages_done]), all: number.format(row[AT.pages]) }) : state;
@@ -409,6 +447,20 @@ class Table {
       else this.open(place);
     });
     return element;
+  }
+
+  // What can be done with an earlier version.
+  acts(row) {
+    const words = this.words, acts = make("span", "lib-acts"), newest = this.newest.get(row[AT.series]);
+    const act = (name, label, work) => {
+      const made = make("button", "lib-quiet", undefined, { type: "button", tabindex: "-1", title: label, "aria-label": `${label}: ${row[AT.document]}` });
+      made.append(icon(name));
+      made.addEventListener("click", (event) => { event.stopPropagation(); work(); });
+      acts.append(made);
+    };
+    act("compare", words.compare_newest, () => this.act("compare", [row[AT.doc_id], newest[AT.doc_id]]));
+    act("delete", words.delete, () => this.act("delete", [row[AT.doc_id]]));
+    return acts;
   }
 
   // --- what a person does
@@ -457,7 +509,8 @@ class Table {
       const from = this.active;
       this.go(this.active + move);
       if (event.shiftKey && from >= 0) { if (this.anchor < 0) this.anchor = from; this.selectBetween(); } else this.anchor = this.active;
-    } else if (event.key === " " && this.active >= 0) this.select(this.active, event.shiftKey);
+    } else if (event.key === "ArrowRight" || event.key === "ArrowLeft") this.side(event.key === "ArrowRight");
+    else if (event.key === " " && this.active >= 0) this.select(this.active, event.shiftKey);
     else if (event.key === "Enter" && this.active >= 0) this.open(this.active);
     else if (isCommand && event.key.toLowerCase() === "a") this.selectAll(true);
     else if (event.key === "Escape" && this.selected.size) { this.selected.clear(); this.mark(); }

@@ -89,6 +89,8 @@ def _words() -> dict[str, Any]:
         "embed": _("Embed"),
         "delete": _("Delete"),
         "go_on": _("Resume"),
+        "versions": _("{n} versions"),
+        "compare_newest": _("Compare with the newest version"),
     }
 
 

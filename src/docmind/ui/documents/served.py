@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from docmind.documents import FIELDS
+from docmind.documents import FIELDS, versions_in
 from docmind.errors import ConfigError, NotFoundError
 from docmind.rich_text import one_line
 from docmind.ui.app.format import kind, language
@@ -39,10 +39,15 @@ def rows_of(docmind: DocMind) -> tuple[str, bytes]:
         state = f"{docmind.keys.vault_id}-{docmind.documents.state()}"
         if state != _kept[0]:
             documents = docmind.documents.all()
+            versions = {
+                info.doc_id: (series, len(infos) - place, len(infos))
+                for series, infos in versions_in(documents).items()
+                for place, info in enumerate(infos)
+            }
             body = json.dumps(
                 {
                     "names": _NAMES,
-                    "rows": [_row(info) for info in documents],
+                    "rows": [_row(info, *versions.get(info.doc_id, ("", 0, 0))) for info in documents],
                     "kinds": {name: kind(name) for name in {info.kind for info in documents}},
                     "languages": {code: language(code) for code in {info.language for info in documents} if code},
                     "collections": {one.collection_id: one.name for one in docmind.documents.collections()},
@@ -57,12 +62,13 @@ def rows_of(docmind: DocMind) -> tuple[str, bytes]:
 
 _NEEDED = ("doc_id", "document", "kind", "pages", "pages_done", "status", "message")  # by what the table draws itself
 _SENT = tuple(column for column in FIELDS if column.name in _NEEDED or column.drawn or column.menu or column.is_found)
-_NAMES = (*(column.name for column in _SENT), "parent", "place")  # the last two tell in which document one came
+_NAMES = (*(column.name for column in _SENT), "parent", "place", "series", "version", "versions")
+"""Behind the columns: in which document one came, and which of how many versions it is; the newest has their number."""
 
 
-def _row(info: DocumentInfo) -> list[object]:
+def _row(info: DocumentInfo, series: str, version: int, versions: int) -> list[object]:
     parent, place = (info.parent.doc_id, info.parent.place) if info.parent is not None else ("", "")
-    return [*(_sent(column.of(info)) for column in _SENT), parent, _short(place)]
+    return [*(_sent(column.of(info)) for column in _SENT), parent, _short(place), series, version, versions]
 
 
 def _sent(value: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from docmind.errors import DocMindError, NotFoundError
-from docmind.reading import has_known_name
+from docmind.reading import has_known_name, reads_more
 from docmind.records.documents import QueueProgress, Upload, UploadInfo
 from docmind.rich_text import escape
 from docmind.ui.app import errors, state
@@ -170,7 +170,8 @@ def submit(docmind: DocMind, files: Sequence[UploadedFile], *, is_folder: bool =
     """
     taken: set[str] = st.session_state.setdefault(state.TAKEN_FILES, set())
     taken.update(file.file_id for file in files)
-    wanted = [file for file in files if not is_folder or _is_wanted(file.name)]
+    more = reads_more(docmind.settings.now.reading) if is_folder else ()
+    wanted = [file for file in files if not is_folder or _is_wanted(file.name, more)]
     uploads = (Upload(_own_name(file.name) if is_folder else file.name, file.getvalue()) for file in wanted)
     return docmind.queue.submit(uploads, total_bytes=sum(file.size for file in wanted))
 
@@ -196,9 +197,9 @@ def _hand_in(docmind: DocMind, box: Sequence[UploadedFile | DeletedFile], *, is_
         release(files)
 
 
-def _is_wanted(path: str) -> bool:
+def _is_wanted(path: str, more: Collection[str]) -> bool:
     parts = path.replace("\\", "/").split("/")
-    return has_known_name(parts[-1]) and not any(part.startswith(".") for part in parts)
+    return has_known_name(parts[-1], more) and not any(part.startswith(".") for part in parts)
 
 
 def _own_name(path: str) -> str:

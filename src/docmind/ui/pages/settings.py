@@ -16,6 +16,7 @@ from docmind.ui.settings import (
     check,
     language_models,
     network,
+    other_readers,
     programs,
     rotation,
     sections,
@@ -63,6 +64,7 @@ def search(docmind: DocMind, settings: Settings) -> None:
 
 def reading(docmind: DocMind, _settings: Settings) -> None:
     sections.reading(docmind)
+    other_readers.section(docmind)
 
 
 def privacy(docmind: DocMind, _settings: Settings) -> None:

@@ -16,7 +16,7 @@ from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.html import open_html
 from docmind.reading.formats.mail import outlook
 from docmind.reading.formats.mail.calendar import blocks_of_invitation
-from docmind.reading.formats.mail.letter import Letter, fields_of, head_of
+from docmind.reading.formats.mail.letter import Letter, facts_of_mail, fields_of, head_of
 from docmind.reading.formats.mail.mailbox import Mailbox
 from docmind.reading.formats.mail.mime import letter_of, message_of
 from docmind.reading.formats.mail.page import said_on
@@ -50,12 +50,7 @@ def open_mail(upload: Upload, kind: str, rules: Rules) -> Mail:
         letter = outlook.letter_in(upload, rules, losses)
     else:
         letter = letter_of(message_of(upload.data, upload.name), rules, losses)
-    facts = facts_of(
-        upload.name,
-        title=letter.subject,
-        author=letter.sender[0] or letter.sender[1],
-        dated=letter.sent.date().isoformat() if letter.sent is not None else "",
-    )
+    facts = facts_of_mail(letter, upload.name)
     return Mail(_blocks(letter, upload.name, losses), facts, upload, rules, losses, letter.attached)
 
 

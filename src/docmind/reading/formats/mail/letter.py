@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from docmind.blocks import Block, Losses
-from docmind.reading.formats import Rules
+from docmind.documents import topic_of
+from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import tidy
 from docmind.reading.formats.mail.headers import shown_moment, shown_people, shown_person
-from docmind.records.documents import Enclosed
+from docmind.records.documents import Enclosed, Facts
 
 MOST_ENCLOSED = 500
 """Files that are taken from one mail."""
@@ -49,10 +50,30 @@ class Letter:
     bcc: Sequence[Person] = ()
     sent: datetime | None = None
     date: str = ""
+    message_id: str = ""
+    refers_to: str = ""  # the ids of the mails before it, the first one first
     bodies: list[Body] = field(default_factory=list)
     invitations: list[str] = field(default_factory=list)
     meeting: dict[str, str] = field(default_factory=dict)
     attached: list[Enclosed] = field(default_factory=list)
+
+
+def facts_of_mail(letter: Letter, name: str) -> Facts:
+    """Return what the header of a mail says, as facts of a document."""
+    sender = letter.sender if any(letter.sender) else letter.behind
+    people = (shown_person(*one).replace(";", ",") for one in (*letter.to, *letter.cc, *letter.bcc))
+    return facts_of(
+        name,
+        title=letter.subject,
+        author=sender[0] or sender[1],
+        dated=letter.sent.date().isoformat() if letter.sent is not None else "",
+        sender=shown_person(*sender).replace(";", ","),
+        recipients="; ".join(dict.fromkeys(people)),
+        sent_at=letter.sent.isoformat() if letter.sent is not None else "",
+        message_id=letter.message_id,
+        refers_to=letter.refers_to,
+        topic=topic_of(letter.subject),
+    )
 
 
 class Attachments:

@@ -22,6 +22,9 @@ def mail_of(letter: Letter) -> bytes:
             mail[name] = said
     if letter.sent is not None:
         mail["Date"] = format_datetime(letter.sent)
+    for name, ids in (("Message-ID", letter.message_id), ("References", letter.refers_to)):
+        if ids.strip():
+            mail[name] = " ".join(f"<{one.strip('<>')}>" for one in ids.split())
     mail["Subject"] = Header(letter.subject, "utf-8").encode()
     for body in letter.bodies:
         mail.attach(

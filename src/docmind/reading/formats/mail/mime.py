@@ -9,13 +9,14 @@ from email.errors import MessageError
 from email.message import Message
 from email.parser import BytesParser
 from email.utils import collapse_rfc2231_value
+from itertools import islice
 
 from docmind.blocks import Losses
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.characters import mended
 from docmind.reading.formats.html import text_of
-from docmind.reading.formats.mail.headers import moment_of, people_of, plain_of, raw_header, words_of
+from docmind.reading.formats.mail.headers import ids_of, moment_of, people_of, plain_of, raw_header, words_of
 from docmind.reading.formats.mail.letter import Attachments, Body, Letter
 from docmind.reading.formats.text import declared_text
 from docmind.wording import _
@@ -61,12 +62,21 @@ def letter_of(message: Message, rules: Rules, losses: Losses) -> Letter:
         bcc=people_of(raw_header(message, "Bcc")),
         sent=moment_of(date),
         date=words_of(date),
+        message_id=" ".join(islice(ids_of(raw_header(message, "Message-ID")), 1)),
+        refers_to=refers_to(message),
     )
     attachments = Attachments(rules, losses)
     parts = _Parts(letter, attachments, losses)
     parts.take(message)
     letter.attached = attachments.found
     return letter
+
+
+def refers_to(message: Message) -> str:
+    """Return the ids of the mails before a mail, the first of the exchange first."""
+    return " ".join(
+        dict.fromkeys(one for name in ("References", "In-Reply-To") for one in ids_of(raw_header(message, name)))
+    )
 
 
 class _Parts:

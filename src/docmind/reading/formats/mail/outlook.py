@@ -18,6 +18,7 @@ from docmind.reading.formats.html import text_of
 from docmind.reading.formats.mail.headers import moment_of, raw_header, shown_span
 from docmind.reading.formats.mail.letter import Attachments, Body, Letter, Person
 from docmind.reading.formats.mail.made import mail_of
+from docmind.reading.formats.mail.mime import refers_to
 from docmind.reading.formats.mail.rtf import encoding_of_page, text_of_rtf, unpacked
 from docmind.records.documents import Upload
 from docmind.wording import _
@@ -56,6 +57,8 @@ class _Item:
         letter = Letter(
             subject=self._text(0x0037) or self._text(0x0E1D),
             sender=(self._text(0x0042) or self._text(0x0C1A), address),
+            message_id=raw_header(headers, "Message-ID") or self._text(0x1035),
+            refers_to=refers_to(headers) or f"{self._text(0x1039)} {self._text(0x1042)}",
             sent=moment_of(date) if date else self._time(0x0039) or self._time(0x0E06) or self._time(0x3007),
         )
         letter.to, letter.cc, letter.bcc = self._recipients()

@@ -35,7 +35,7 @@ def blocks_of(document: Document, losses: Losses) -> Iterator[Block | Table]:
     return with_captions(_Text(document, losses).blocks(document.body("text")))
 
 
-class _Story:
+class Story:
     """One part with text: the document itself, or a header."""
 
     def __init__(self, document: Document, root: Element, losses: Losses, place: str = "") -> None:
@@ -226,7 +226,7 @@ class _Story:
         return cell_read(blocks, unsaid, is_bold=bool(bold) and all(bold))
 
 
-class _Text(_Story):
+class _Text(Story):
     """The document itself: it has pages with headers and footers."""
 
     def __init__(self, document: Document, losses: Losses) -> None:
@@ -290,7 +290,7 @@ class _Text(_Story):
 
     def _shown(self, said: Element, kind: str) -> Iterator[Block | Table]:
         styles = self._document.styles
-        story = _Story(self._document, styles, self._losses, kind)
+        story = Story(self._document, styles, self._losses, kind)
         text, aside = story.flat(said)
         block = running(text, kind, self._given)
         if block is not None:

@@ -11,6 +11,7 @@ import pypdfium2.raw as pdfium
 from PIL import Image
 
 from docmind.blocks import Losses, PageBlock, pack
+from docmind.documents import in_title_case
 from docmind.errors import (
     CorruptFileError,
     EmptyFileError,
@@ -78,7 +79,8 @@ class PdfFile:
     @property
     def facts(self) -> Facts:
         said = {"title": "Title", "author": "Author", "dated": "CreationDate"}
-        return facts_of(self._name, **{name: self._document.get_metadata_value(key) for name, key in said.items()})
+        found = {name: self._document.get_metadata_value(key) for name, key in said.items()}
+        return facts_of(self._name, **found | {"title": in_title_case(found["title"] or "")})
 
     def page(self, page_no: int) -> ParsedPage:
         """Return one page; one that PDFium cannot load is an empty sheet, so that the others keep their numbers."""

@@ -1,0 +1,170 @@
+"""Answers to questions about mails by who wrote them, to whom and when: the headers of all mails answer, not a search.
+
+A question counts as one where it names a person who wrote or got a mail of the library. Each mail is told with its day,
+its sender and its subject, and quotes what it says about the topic, or how it begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from docmind.answers import Language, MailQuestion, Wanted, mail_questions, passage_source, stored_passages
+from docmind.documents import Catalog, PageRecord, is_answer
+from docmind.records.answers import Source
+from docmind.records.documents import DocumentInfo
+from docmind.records.search import Filters, has_person
+from docmind.rich_text import one_line
+from docmind.wording import date
+
+SHOWN = 12  # mails that an answer quotes
+_READ = 400  # mails that are read for a topic
+_PAGES = 3  # pages of each
+
+# One mail, several, none, a topic, a time, one or several people who wrote about something, more mails.
+_SAID: dict[Language, tuple[str, str, str, str, str, str, str, str]] = {
+    "en": (
+        "1 mail{who}{about}{when}:", "{n} mails{who}{about}{when}, the latest first:",
+        "There is no mail{who}{about}{when}.", " about “{topic}”", " ({time})",
+        "{n} people wrote about “{topic}”: {names}.", " from {name}", " to {name}",
+    ),
+    "pt": (
+        "1 e-mail{who}{about}{when}:", "{n} e-mails{who}{about}{when}, o mais recente primeiro:",
+        "Não há nenhum e-mail{who}{about}{when}.", " sobre “{topic}”", " ({time})",
+        "{n} pessoas escreveram sobre “{topic}”: {names}.", " de {name}", " para {name}",
+    ),
+    "es": (
+        "1 correo{who}{about}{when}:", "{n} correos{who}{about}{when}, el más reciente primero:",
+        "No hay ningún correo{who}{about}{when}.", " sobre “{topic}”", " ({time})",
+        "{n} personas escribieron sobre “{topic}”: {names}.", " de {name}", " para {name}",
+    ),
+}  # fmt: skip
+_MORE: dict[Language, str] = {"en": "And {n:,} more.", "pt": "E mais {n:,}.", "es": "Y {n:,} más."}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMails:
+    """The mails that a question asks for, the latest first, and the question as it was read."""
+
+    asked: MailQuestion
+    mails: tuple[DocumentInfo, ...]
+
+
+class Mails:
+    """Answers about mails by their headers. Thread-safe."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def answer(self, question: str, filters: Filters) -> FoundMails | None:
+        """Return the mails that a question asks for; None for a question that is none about mails.
+
+        A question that names nobody who wrote or got a mail is none, unless it has a word for mails.
+        """
+        readings = list(mail_questions(question))
+        if not readings or not self._catalog.holds("mail"):
+            return None
+        mails = self._mails(filters)
+        for asked in readings:
+            if asked.who and not any(has_person(info.sender, asked.who) for info in mails):
+                continue
+            if asked.to and not any(has_person(info.recipients, asked.to) for info in mails):
+                continue
+            found = [info for info in mails if _is_meant(info, asked)]
+            found = self._about(asked.about, found) if asked.about else found
+            is_told = len({info.sender for info in found}) > 1 if asked.kind == "who" else bool(found) or asked.is_mail
+            if is_told:
+                return FoundMails(asked, tuple(found))
+            if not asked.about:
+                return None
+        asked = readings[0]
+        is_surely = asked.is_mail and asked.kind in ("list", "count") and len(asked.who.split()) <= 3
+        return FoundMails(asked, ()) if is_surely and mails and not asked.about else None
+
+    def _mails(self, filters: Filters) -> list[DocumentInfo]:
+        allowed = set(self._catalog.allowed(filters))
+        if filters.snapshots:
+            mails = [info for info in self._catalog.asked(filters.snapshots) if info.kind == "mail"]
+            mails.sort(key=lambda info: info.sent_at, reverse=True)
+        else:
+            mails = self._catalog.mails()
+        return [info for info in mails if info.doc_id in allowed and info.sender]
+
+    def _about(self, topic: str, mails: Sequence[DocumentInfo]) -> list[DocumentInfo]:
+        """Return the mails that have the words of a topic in their subject or text."""
+        wanted = Wanted(topic.lower())
+        if not wanted:
+            return []
+        return [
+            info
+            for info in mails[:_READ]
+            if wanted.mentions(info.shown_title, info.language)
+            or any(self._mentions(wanted, page) for page in self._pages(info))
+        ]
+
+    def _mentions(self, wanted: Wanted, page: PageRecord) -> bool:
+        return any(
+            wanted.mentions(passage.text(page.text), page.language)
+            for passage in stored_passages(self._catalog, page)
+            if passage.is_own
+        )
+
+    def _pages(self, info: DocumentInfo) -> Collection[PageRecord]:
+        numbers = range(1, min(info.pages, _PAGES) + 1)
+        return self._catalog.pages((info.doc_id, number) for number in numbers).values()
+
+    def told(self, found: FoundMails, language: Language) -> tuple[str, list[Source | str], str]:
+        """Return the words before the mails, each mail with a quote, and the words after them."""
+        asked, mails = found.asked, found.mails
+        one, many, none, about, when, several, sender, recipient = _SAID[language]
+        topic = about.format(topic=one_line(asked.about)) if asked.about else ""
+        time = when.format(time=one_line(asked.period.words)) if asked.period.words else ""
+        who = sender.format(name=_names(mails, asked.who)) if asked.who else ""
+        who += recipient.format(name=one_line(asked.to)) if asked.to else ""
+        form = (one if len(mails) == 1 else many) if mails else none
+        lead = form.format(n=f"{len(mails):,}", who=who, about=topic, when=time)
+        if asked.kind == "who" and mails:
+            mails = tuple({info.sender: info for info in reversed(mails)}.values())
+            lead = several.format(n=len(mails), topic=one_line(asked.about), names=_names(mails, ""))
+        parts = list[Source | str]()
+        for info in mails[:SHOWN]:
+            day = f"{date(datetime.fromisoformat(info.dated))}, " if info.dated else ""
+            parts.append(f"{day}{one_line(info.author or info.sender)}: {one_line(info.label)}")
+            quote = self._quote(info, asked)
+            parts += [quote] if quote is not None else []
+        more = _MORE[language].format(n=len(mails) - SHOWN) if len(mails) > SHOWN else ""
+        return lead, parts, more
+
+    def _quote(self, info: DocumentInfo, asked: MailQuestion) -> Source | None:
+        """Return what a mail says of what is asked: a line of its header, or a sentence of its own."""
+        wanted = Wanted(asked.about.lower())
+        field = {"when": "Date", "who": "From"}.get(asked.kind, "")
+        own: Source | None = None
+        for page in self._pages(info):
+            for passage in stored_passages(self._catalog, page):
+                if passage.field and passage.field == field:
+                    return passage_source(page, info.document, replace(passage, lead=None))
+                text = page.text[passage.start : passage.end]
+                if field or not passage.is_own or not passage.is_whole:
+                    continue
+                if wanted and wanted.mentions(text, page.language):
+                    return passage_source(page, info.document, passage)
+                if own is None and text.rstrip().endswith((".", "!", "?")):
+                    own = passage_source(page, info.document, passage)
+        return own
+
+
+def _is_meant(info: DocumentInfo, asked: MailQuestion) -> bool:
+    return (
+        (not asked.who or has_person(info.sender, asked.who))
+        and (not asked.to or has_person(info.recipients, asked.to))
+        and asked.period.has(info.dated)
+        and (not asked.is_answer or bool(info.refers_to) or is_answer(info.topic))
+    )
+
+
+def _names(mails: Sequence[DocumentInfo], given: str) -> str:
+    """Return the names of those who wrote, each once; what was asked where there is none."""
+    found = list(dict.fromkeys(one_line(info.author or info.sender) for info in mails))
+    return ", ".join(found[:SHOWN]) or one_line(given)
