@@ -58,7 +58,7 @@ def test_a_doubtful_line_is_corrected_by_hand_and_found(browser: Any, server: Se
     with tab(browser, server) as one:
         page = one.open("Documents").page
         page.get_by_role("link", name="garage", exact=False).first.click()
-        page.get_by_text("Pages to look at").click()
+        page.get_by_test_id("stExpander").get_by_text("Pages to look at").click()
         page.get_by_role("link", name="Page 2 is empty").wait_for()
         page.get_by_role("link", name="Page 1: 1 of 4 lines doubtful").click()
         xray = page.locator("#docmind-xray")
