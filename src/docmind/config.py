@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from docmind.errors import ConfigError
+from docmind.records.documents import OcrMode
 from docmind.records.search import LISTS_OF_QUESTIONS, ListName
 from docmind.wording import _
 
@@ -107,7 +108,18 @@ class ReadingSettings(_Group):
     image_quality: int = Field(default=70, ge=1, le=100)
     thumbnail_side_px: int = Field(default=320, ge=64, le=1_024)
     ocr: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"
-    ocr_languages: str = "eng+por+spa"
+    ocr_mode: OcrMode = Field(
+        default="auto", description="auto: pages without a good text layer; always: every page with a picture; never"
+    )
+    ocr_languages: str = Field(
+        default="eng+por+spa", pattern=r"[a-zA-Z_]{2,20}(\+[a-zA-Z_]{2,20}){0,19}", description="of Tesseract"
+    )
+    ocr_doubt: float = Field(
+        default=0.3, ge=0.0, le=1.0, description="share of unsure text from which OCR reads a page again"
+    )
+    ocr_tries: int = Field(
+        default=2, ge=0, le=3, description="further readings, at most, of a page that OCR is unsure of"
+    )
     ocr_min_confidence: float = Field(
         default=0.5, ge=0.0, le=1.0, description="lines that OCR is less sure of are searched, and not quoted"
     )

@@ -220,9 +220,9 @@ def build(
     """
     caches = Caches()
     queries = caches.join(VectorCache())
-    pictures = caches.join(PagePictures(settings.reading, vault.artifacts))
+    pictures = caches.join(PagePictures(settings.reading, vault.artifacts, vault.catalog.figures))
     index = SearchIndex(settings, vault=vault, key=rotation.index_key(), embedder=embedder)
-    lookalike = ImageMatcher(settings.reading, vault.database, vault.catalog, vault.artifacts)
+    lookalike = ImageMatcher(settings.reading, vault.database, vault.catalog, pictures)
     visual = Visual(settings, vault.database, vault.catalog, pictures, index)
     index.take_pages_from(visual.images, visual.late)
     memories = Memories(settings.memory, vault.database, embedder)

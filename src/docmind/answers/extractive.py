@@ -37,6 +37,7 @@ from docmind.answers.kinds import (
 )
 from docmind.answers.newest import EQUALLY_WELL, day_in, day_of_heading, wishes_newest, without_wish
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
+from docmind.answers.row_columns import may_tell
 from docmind.answers.sentences import leans
 from docmind.answers.spelling import spelled
 from docmind.answers.values import met_spans
@@ -510,7 +511,8 @@ class Extractive:
             cosines="none" if nearest is None else self._cosines,
             is_fitting=(lead in clauses or names_are_met(asked, context))
             and fitting[proof] <= 0
-            and not (extreme is None and _is_one_of_many(question, target, lead, units)),
+            and not (extreme is None and _is_one_of_many(question, target, lead, units))
+            and _may_tell(question, lead, page),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )
@@ -631,7 +633,8 @@ class Extractive:
             start = record.text.find(hit.text)
             others = [records.get((hit.doc_id, hit.page_no + step)) for step in (-1, 1)]
             running = set().union(*(edges(other.text) for other in others if other is not None))
-            window = (start, start + len(hit.text))
+            # What is said of a figure stands around it, not only in the words below it.
+            window = (0, len(record.text)) if hit.figure else (start, start + len(hit.text))
             if hit.modality == "code":
                 found = code_passages(record.text, structure)
             else:
@@ -826,6 +829,14 @@ def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_
         and (one.meets >= lead.meets).all()
         for one in units
     )
+
+
+def _may_tell(question: str, lead: _Unit, page: _Page) -> bool:
+    """Return whether a row under the names of its columns may tell what is asked; True of any other passage."""
+    if not lead.passage.is_row or lead.passage.lead is None:
+        return True
+    header = page.text[slice(*lead.passage.lead)]
+    return may_tell(question, header, lead.own(page), f"{lead.heading} {page.title} {page.label}")
 
 
 def _heads(unit: _Unit, page: _Page) -> bool:

@@ -70,7 +70,8 @@ class Summarizer:
 
     def summarize(self, info: DocumentInfo, most: int = SENTENCES) -> Summary:
         """Return at most `most` whole sentences of a document; none where its pages have no words."""
-        nodes = _sample(self._nodes.nodes_of(info.doc_id), WINDOWS)
+        nodes = [node for node in self._nodes.nodes_of(info.doc_id) if node.modality != "image_caption"]
+        nodes = _sample(nodes, WINDOWS)
         vectors, central = self._central(nodes)
         parts = np.array_split(np.arange(len(nodes)), PARTS)
         chosen = [at for part in parts for at in _windows(vectors, central, part)]

@@ -64,8 +64,8 @@ class TextRetriever(_VaultRetriever):
     A node is a window of a page, with its score. Its metadata are `doc_id`, `document` (the file name), `page_no`,
     `page_id`, `modality`, `language`, `box` (the rectangle around the passage, `[x, y, w, h]` in pixels of the page
     image, None where it has none), `boxes` (of its lines), `page_width`, `page_height`, `heading` (above the passage),
-    `chunk_index` (of the page, from 0), `text_source`, `ocr_confidence` (0..1, None without OCR), `ranks` and `scores`
-    (by ranking: `dense`, `sparse`, `fused`, `rerank`, `cross_encoder`), `image` and `thumbnail` (ids of sealed files),
+    `chunk_index` (of the page, from 0), `text_source`, `ocr_confidence` (0..1, None without OCR), `ocr_engine`,
+    `ranks` and `scores` (by ranking: `dense`, `sparse`, `fused`, `rerank`, `cross_encoder`), `image` and `thumbnail` (ids of sealed files),
     and `degraded` (stages that were skipped). It raises the errors of `DocMind.search`.
     """
 
@@ -144,6 +144,7 @@ def _node_of(hit: Hit, degraded: Sequence[Degraded], **more: Any) -> NodeWithSco
         "chunk_index": hit.chunk_index,
         "text_source": hit.text_source,
         "ocr_confidence": hit.ocr_confidence,
+        "ocr_engine": hit.ocr_engine,
         "ranks": {rank.ranking: rank.rank for rank in hit.ranks},
         "scores": {rank.ranking: rank.score for rank in hit.ranks},
         "image": hit.image.file_name if hit.image else None,

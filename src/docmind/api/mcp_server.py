@@ -54,6 +54,7 @@ LARGEST_REQUEST = 16 << 20
 _LISTED = 100  # resources on one page of a list
 _DOCUMENT = re.compile(r"docmind://document/([A-Za-z0-9_.-]{1,128})")
 _PAGE = re.compile(r"docmind://page/([A-Za-z0-9_.-]{1,128})/(\d{1,7})(/image)?")
+_FIGURE = re.compile(r"docmind://figure/([A-Za-z0-9_.-]{1,128})/(\d{1,7})/(\d{1,4})")
 _Reach = Callable[[], AbstractContextManager["Library"]]
 
 
@@ -239,7 +240,7 @@ class _Serving:
     async def read_resource(
         self, _ctx: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Read a document's facts, a page's text, or a page's image. An unknown address is an error of the protocol."""
+        """Read facts of a document, a page's text or image, or a figure. An unknown address is a protocol error."""
         uri = str(params.uri)
 
         def work() -> types.TextResourceContents | types.BlobResourceContents:
@@ -253,6 +254,10 @@ class _Serving:
                         return types.BlobResourceContents(uri=uri, mime_type="image/webp", blob=image)
                     text = library.documents.page(found[1], int(found[2])).text[:MOST_CHARS]
                     return types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
+                if found := _FIGURE.fullmatch(uri):
+                    picture = library.documents.figure_image(found[1], int(found[2]), int(found[3]))
+                    blob = base64.b64encode(picture).decode()
+                    return types.BlobResourceContents(uri=uri, mime_type="image/webp", blob=blob)
                 raise NotFoundError(_("There is no resource {uri}.").format(uri=uri[:200]), hint="See docs/mcp.md.")
 
         try:
@@ -273,6 +278,10 @@ _TEMPLATES = [
     types.ResourceTemplate(
         uri_template="docmind://page/{doc_id}/{page_no}/image", name="page image", mime_type="image/webp",
         description="The image of a page.",
+    ),
+    types.ResourceTemplate(
+        uri_template="docmind://figure/{doc_id}/{page_no}/{number}", name="figure", mime_type="image/webp",
+        description="A figure of a page, by its number there: what `get_page` lists, and `figure` of a search result.",
     ),
 ]  # fmt: skip
 

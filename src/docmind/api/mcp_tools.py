@@ -47,6 +47,7 @@ from docmind.records.documents import (
     AddResult,
     Box,
     DocumentInfo,
+    Figure,
     HandedIn,
     PageView,
     QueueProgress,
@@ -394,13 +395,15 @@ class PageRequest:
 class PageExcerpt:
     """A page, or a region of it. `page.text` has at most the characters asked for.
 
-    `characters` is the length of the whole text, and `next_start` where it goes on; None at its end.
+    `characters` is the length of the whole text, and `next_start` where it goes on; None at its end. `figures` are
+    those of the page; the resource docmind://figure/{doc_id}/{page_no}/{number} is the picture of one.
     """
 
     page: PageView
     characters: int
     next_start: int | None = None
     region: Box | None = None
+    figures: tuple[Figure, ...] = ()
 
 
 def get_page(library: Library, asked: PageRequest, _context: Context) -> Outcome:
@@ -410,9 +413,9 @@ def get_page(library: Library, asked: PageRequest, _context: Context) -> Outcome
     text = _text_in(page, region) if region is not None else page.text
     end = asked.start + asked.most
     shown = text[asked.start : end] if asked.include_text else ""
-    excerpt = PageExcerpt(
-        replace(page, text=shown, words=()), len(text), end if asked.include_text and end < len(text) else None, region
-    )
+    figures = tuple(one for one in library.documents.figures(page.doc_id) if one.page_no == page.page_no)
+    next_start = end if asked.include_text and end < len(text) else None
+    excerpt = PageExcerpt(replace(page, text=shown, words=()), len(text), next_start, region, figures)
     if not asked.include_image:
         return Outcome(excerpt)
     return Outcome(excerpt, (_shrunk(library.documents.page_image(page.doc_id, page.page_no), region),))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 from docmind import __version__
-from docmind.client import API, ARRAYS, CALLS, OBJECTS, UNIONS, Call, hints_of, is_box, is_text
+from docmind.client import API, ARRAYS, CALLS, IMAGES, OBJECTS, UNIONS, Call, hints_of, is_box, is_text
 from docmind.records.documents import HandedIn
 from docmind.records.query import Query
 from docmind.records.values import Address, Bounds, FileName, Tags, bounds_of
@@ -95,7 +95,7 @@ def _operation(call: Call, schemas: dict[str, Any]) -> dict[str, Any]:
     if call.result is None:
         made["responses"] = {"204": {"description": "Done."}, "default": _failed()}
     elif call.result is bytes:
-        made["responses"] = _answers("200", "image/webp" if call.name == "documents.page_image" else _BINARY, {})
+        made["responses"] = _answers("200", "image/webp" if call.name in IMAGES else _BINARY, {})
     else:
         made["responses"] = _answers("200", "application/json", schema_of(call.result, schemas))
     return made

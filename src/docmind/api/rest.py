@@ -273,7 +273,9 @@ def _expected(names: Collection[str]) -> str:
 
 
 def _file(call: Call, values: dict[str, Any], data: bytes) -> Response:
-    if call.name == "documents.page_image":
+    from docmind.client import IMAGES
+
+    if call.name in IMAGES:
         return Response(data, media_type="image/webp", headers=PRIVATE)
     safe = quote(file_name(str(values.get("doc_id", ""))), safe="")
     headers = {**PRIVATE, "content-disposition": f"attachment; filename*=UTF-8''{safe}"}

@@ -1,4 +1,4 @@
-from .given import Block, BlockKind, Blocks, Cell, CellType, Losses, Symbols, Table, shown_in
+from .given import Block, BlockKind, Blocks, Cell, CellType, Losses, Picture, Symbols, Table, shown_in
 from .placed import Cells, PageBlock, PageKind, PageTable, Raws, may_have_tables, pack, unpack
 from .told import loss_text, losses_text
 
@@ -13,6 +13,7 @@ __all__ = [
     "PageBlock",
     "PageKind",
     "PageTable",
+    "Picture",
     "Raws",
     "Symbols",
     "Table",

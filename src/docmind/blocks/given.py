@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from docmind.records.documents import Loss, LossKind
@@ -34,6 +34,19 @@ Symbols = tuple[tuple[int, tuple[str, ...]], ...]
 """The parts of code: the line of each, counted from 0, and its symbols, outermost first ("class Desk", "def ask")."""
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture of a file that can be decoded: its width and height in pixels, and its bytes as they lie in the file.
+
+    `key` is the same for equal bytes.
+    """
+
+    width: int
+    height: int
+    data: bytes = field(repr=False)
+    key: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """One block of text, without the marks of its format.
@@ -45,7 +58,8 @@ class Block:
     as shown: the number of a heading ("2.1"), of a list item ("4.", "a)", "•", "☒") or of a footnote, or what tells
     notes apart ("Notes:"). `language` is that of code, and `symbols` its parts. `latex` is an equation's, whose
     `text` has the plain words. `anchor` is the text that a footnote or comment belongs to, and `author` who wrote a
-    comment. `is_verbatim` keeps lines and spaces; code always does.
+    comment. `is_verbatim` keeps lines and spaces; code always does. A figure may have its `picture`, whose text then
+    is what it shows in words, or "".
     """
 
     kind: BlockKind
@@ -58,6 +72,7 @@ class Block:
     anchor: str = ""
     author: str = ""
     is_verbatim: bool = False
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True)

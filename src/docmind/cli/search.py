@@ -25,6 +25,7 @@ from docmind.cli.output import counted_pages, inert, print_hits, print_narrow, p
 from docmind.client import query_of
 from docmind.documents import FIELDS, coverage_text
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
+from docmind.reading import ocr_text
 from docmind.records.query import Query
 from docmind.records.search import MultimodalResult
 from docmind.wording import _, number_text
@@ -136,7 +137,10 @@ def show(doc: str, page: int | None, image: Path | None, as_json: bool) -> None:
         return
     told = _("{document}, page {page} of {pages} ({source})")
     named = {"document": inert(view.document), "page": view.page_no, "pages": view.pages}
-    click.echo(told.format(**named, source=source_of(view.text_source)) + "\n")
+    click.echo(told.format(**named, source=source_of(view.text_source)))
+    if view.ocr is not None:
+        click.echo(inert(ocr_text(view.ocr, view.confidence)))
+    click.echo()
     click.echo(inert(view.text, keep_lines=True))
 
 

@@ -23,6 +23,7 @@ from docmind.records.documents import (
     DocumentInfo,
     EnclosedFile,
     ErasureReceipt,
+    Figure,
     PageView,
     QueueProgress,
     Status,
@@ -140,6 +141,9 @@ _READING = ("search", "search_by_picture", "ask", "check", "find", "memories.exp
 `ask` is one unless the question asks to remember something, which `docmind.api.rest` refuses to such a token.
 """
 
+IMAGES = ("documents.page_image", "documents.figure_image")
+"""Calls whose bytes are a picture to show (WebP), not a file to keep."""
+
 _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
     "documents.find": _name, "documents.compare": ("doc_id", "other"),
@@ -193,12 +197,24 @@ CALLS = (
         **_page, "line": LineNo, "is_header": bool,
     }),
     Call("documents.coverage", "GET", "/documents/{doc_id}/coverage", Coverage, {"doc_id": Name}),
+    Call("documents.figures", "GET", "/documents/{doc_id}/figures", tuple[Figure, ...], {"doc_id": Name}),
+    Call(
+        "documents.figure_image", "GET", "/documents/{doc_id}/pages/{page_no}/figures/{number}/image", bytes,
+        {**_page, "number": PageNo},
+    ),
     Call("documents.compare", "GET", "/documents/{doc_id}/changes", Comparison, {"doc_id": Name, "other": Name}),
     Call(
         "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
     ),
     Call("documents.enclosed", "GET", "/documents/{doc_id}/enclosed", tuple[EnclosedFile, ...], {"doc_id": Name}),
     Call("documents.replace", "POST", "/documents/{doc_id}/replace", tuple[DocumentInfo, ...], {"doc_id": Name}),
+    Call(
+        "documents.read_again", "POST", "/documents/{doc_id}/read-again", DocumentInfo,
+        {
+            "doc_id": Name, "pages": Numbers, "engine": Literal["rapidocr", "tesseract", ""], "languages": Title,
+            "mode": Literal["auto", "always", "never", ""],
+        },
+    ),
     Call("documents.tags", "GET", "/tags", dict[str, int]),
     Call("documents.tag", "POST", "/tags", None, {"doc_ids": Ids, "add": Tags, "remove": Tags}),
     Call("documents.set_language", "POST", "/language", None, {"doc_ids": Ids, "language": Language}),

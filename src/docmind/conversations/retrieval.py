@@ -15,6 +15,7 @@ from docmind.records.query import Query
 from docmind.records.search import Filters, Hit, MultimodalResult, SearchResult
 from docmind.search import MultimodalSearch
 
+_AROUND_FIGURE = 600  # characters before and behind the words of a figure that a model reads with them
 PRIOR = 0.5  # of the best probability of all documents: what those of a conversation need to be preferred
 
 
@@ -100,8 +101,9 @@ def passages_of(catalog: Catalog, hits: Sequence[Hit]) -> list[Passage]:
     for hit in hits:
         page = pages.get((hit.doc_id, hit.page_no))
         if page is not None and hit.text:
-            start = max(0, page.text.find(hit.text))
-            passages.append(Passage(hit, page, start, min(len(page.text), start + len(hit.text))))
+            start, around = max(0, page.text.find(hit.text)), _AROUND_FIGURE if hit.figure else 0
+            end = min(len(page.text), start + len(hit.text) + around)
+            passages.append(Passage(hit, page, max(0, start - around), end))
     return passages
 
 

@@ -22,6 +22,7 @@ from .coverage import coverage_of, coverage_text, page_lines
 from .edits import Edits
 from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
+from .figures import Figures, figure_quoted, figure_words, figures_told
 from .language import language_of, majority, with_ordinals
 from .line_edits import LineEdit, edited_corrections
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
@@ -72,6 +73,7 @@ __all__ = [
     "Erasure",
     "ErasurePlan",
     "Erasures",
+    "Figures",
     "HeldDocument",
     "LineEdit",
     "NewSegment",
@@ -103,6 +105,9 @@ __all__ = [
     "earlier_version",
     "earlier_versions",
     "edited_corrections",
+    "figure_quoted",
+    "figure_words",
+    "figures_told",
     "fitting_tags",
     "found_facts",
     "hand_over",

@@ -15,6 +15,7 @@ import numpy as np
 from docmind.blocks import unpack
 from docmind.documents.columns import NOT_IN_BUNDLES, check_stored
 from docmind.documents.corrections import check_corrections, check_uncorrected
+from docmind.documents.figures import check_figure
 from docmind.documents.stored import artifact_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError
@@ -22,7 +23,10 @@ from docmind.records.documents import ArtifactRef, page_id_of
 from docmind.storage import Connection, Database, Row, dbapi2
 from docmind.wording import _
 
-TABLES = ("documents", "pages", "nodes", "vectors", "tokens", "looks", "page_vectors", "web_pages", "corrections")
+TABLES = (
+    *("documents", "pages", "nodes", "vectors", "tokens", "looks", "page_vectors", "web_pages", "corrections"),
+    "figures",
+)
 """The tables with rows of documents, in the order in which they are written."""
 
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"
@@ -38,6 +42,7 @@ _WHERE = {
     "page_vectors": _OF_IMAGE,
     "web_pages": _OF_DOCUMENT,
     "corrections": _OF_DOCUMENT,
+    "figures": _OF_DOCUMENT,
 }
 _NOT_CARRIED = {"looks": frozenset({"look_id"})}  # numbers that each vault gives by itself
 _DOC_ID = re.compile(r"[0-9a-f]{32}")
@@ -60,10 +65,10 @@ class CarriedDocument:
         return str(self.rows["documents"][0]["document"])
 
     def artifacts(self) -> list[ArtifactRef]:
-        """Return the sealed files that the rows name: original, page images and thumbnails. Raises `DamagedError`."""
+        """Return the sealed files that the rows name: original, images of pages and figures. Raises `DamagedError`."""
         return [
             artifact_of(str(row[name]), str(row[suffix]))
-            for table in ("documents", "pages")
+            for table in ("documents", "pages", "figures")
             for row in self.rows[table]
             for name, suffix in _ARTIFACTS
             if name in row
@@ -99,10 +104,12 @@ def rows_of(
 ) -> list[dict[str, object]]:  # fmt: skip
     """Return rows of a table as dicts by column, all or those of a query, without the columns that are left out.
 
-    Raises `DamagedError` for broken text.
+    A database from before there was such a table has no rows of it. Raises `DamagedError` for broken text.
     """
     with database.reading() as db:
         columns = [column for column in columns_of(db, table) if column not in left_out]
+        if not columns:
+            return []
         try:
             found = db.execute(query.format(columns=_quoted(columns), table=table), parameters).fetchall()
         except dbapi2.OperationalError as error:
@@ -173,6 +180,8 @@ def _check(carried: CarriedDocument) -> None:
             raise ValueError("a node outside its page")
         uuid.UUID(_text(node["node_id"]))
         _text(node.get("context", ""))
+    for figure in carried.rows["figures"]:
+        check_figure(figure, len(_text(pages[_number(figure["page_no"])]["text"])))
     for table, dtype in (("vectors", "<f2"), ("page_vectors", "<f2")):
         for row in carried.rows[table]:
             if not np.isfinite(np.frombuffer(_bytes(row["vector"]), dtype)).all():

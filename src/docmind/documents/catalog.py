@@ -22,7 +22,8 @@ from docmind.documents.columns import (
 )
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.facts import day_in_name, day_on_page
-from docmind.documents.stored import artifact_of, readable_artifacts, readable_texts
+from docmind.documents.figures import Figures, images_of_figures, put_figures
+from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, readable_texts, stored_ocr
 from docmind.documents.threads import join_thread
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
 from docmind.documents.words import Words
@@ -33,6 +34,7 @@ from docmind.records.documents import (
     Box,
     Cited,
     DocumentInfo,
+    Figure,
     Ingestion,
     PageText,
     PageView,
@@ -64,6 +66,8 @@ class PageRecord(PageText):
     blocks: bytes = field(default=b"", repr=False)
     uncorrected: bytes = field(default=b"", repr=False)
     """What was read, where corrections by hand changed it, packed (`docmind.documents.corrections`)."""
+    figures: tuple[Figure, ...] = ()
+    """Those that were found while it was read; not read again from the vault (`Catalog.figures`)."""
 
     @property
     def page_id(self) -> str:
@@ -103,7 +107,9 @@ class Version:
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
-_PAGE_COLUMNS = ", ".join((*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected"))
+_PAGE_COLUMNS = ", ".join(
+    (*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected", "ocr")
+)
 
 
 # A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
@@ -124,7 +130,7 @@ class Catalog:
 
     def __init__(self, database: Database) -> None:
         self._db = database
-        self.enclosed = EnclosedFiles(database)
+        self.enclosed, self.figures = EnclosedFiles(database), Figures(database)
         self.naming = threading.RLock()
         self._damaged: dict[tuple[str, int], str] = {}  # pages that could not be read since the vault was opened
         self._unsound: dict[str, str] = {}  # documents of whose rows a part could not be read, with their names
@@ -253,6 +259,7 @@ class Catalog:
                 )
                 for pair in (row[:2], row[2:])
             ]
+            named += images_of_figures(db, doc_id)
             named += db.execute("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
             for (child,) in db.execute("SELECT doc_id FROM uploads WHERE parent_id = ?", (doc_id,)).fetchall():
                 named += db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (child,))
@@ -296,7 +303,7 @@ class Catalog:
                 db.execute("DELETE FROM doomed")
 
     def images_of(self, doc_id: str) -> list[ArtifactRef]:
-        """Return the page images and thumbnails of a document that no other document shows and no snapshot holds."""
+        """Return the images of a document that no other one shows and no snapshot holds: of pages and of figures."""
         rows = self._db.all(
             "SELECT image, image_suffix, thumbnail, thumbnail_suffix FROM pages p WHERE doc_id = ?1"
             " AND NOT EXISTS (SELECT 1 FROM pages q WHERE q.image = p.image AND q.doc_id != ?1)"
@@ -304,7 +311,13 @@ class Catalog:
             " AND NOT EXISTS (SELECT 1 FROM segment_files s WHERE s.sha256 IN (p.image, p.thumbnail))",
             (doc_id,),
         )
-        return readable_artifacts(pair for row in rows for pair in (row[:2], row[2:]))
+        figures = self._db.all(
+            "SELECT image, image_suffix FROM figures f WHERE doc_id = ?1"
+            " AND NOT EXISTS (SELECT 1 FROM figures g WHERE g.image = f.image AND g.doc_id != ?1)"
+            " AND NOT EXISTS (SELECT 1 FROM segment_files s WHERE s.sha256 = f.image)",
+            (doc_id,),
+        )
+        return readable_artifacts([*(pair for row in rows for pair in (row[:2], row[2:])), *figures])
 
     def document(self, doc_id: str) -> DocumentInfo:
         """Return one document outside the bin. Raises `NotFoundError`."""
@@ -496,17 +509,19 @@ class Catalog:
             self._damaged.pop((page.doc_id, page.page_no), None)
         with self._db.transaction() as db:
             db.executemany(
-                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 16)})",
+                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 17)})",
                 [
                     (
                         *(page.page_id, page.doc_id, page.page_no, page.width, page.height, page.text, page.words),
                         *(page.text_source, page.confidence, page.language),
                         *(page.image.sha256, page.image.suffix, page.thumbnail.sha256, page.thumbnail.suffix),
-                        *(page.blocks, page.uncorrected),
+                        *(page.blocks, page.uncorrected, stored_ocr(page.ocr)),
                     )
                     for page in pages
                 ],
             )
+            figures = [figure for page in pages for figure in page.figures]
+            put_figures(db, [(page.doc_id, page.page_no) for page in pages], figures)
 
     def set_pages(self, doc_id: str, pages: int) -> None:
         """Set how many pages a document has, and delete rows of pages beyond them."""
@@ -516,12 +531,16 @@ class Catalog:
             db.execute("DELETE FROM pages WHERE doc_id = ? AND page_no NOT BETWEEN 1 AND ?", (doc_id, pages))
 
     def set_images(self, page: PageRecord) -> int:
-        """Set image, thumbnail and marks of a stored page, and return the epoch of this change."""
+        """Set image, thumbnail, marks and the images of figures of a stored page; return the epoch of this change."""
         with self._db.transaction() as db:
             before = db.execute("SELECT image FROM pages WHERE page_id = ?", (page.page_id,)).fetchone()
             db.execute(
                 "UPDATE pages SET image = ?, image_suffix = ?, thumbnail = ?, thumbnail_suffix = ? WHERE page_id = ?",
                 (page.image.sha256, page.image.suffix, page.thumbnail.sha256, page.thumbnail.suffix, page.page_id),
+            )
+            db.executemany(
+                "UPDATE figures SET image = ?, image_suffix = ? WHERE doc_id = ? AND page_no = ? AND number = ?",
+                [(one.image.sha256, one.image.suffix, page.doc_id, page.page_no, one.number) for one in page.figures],
             )
             for table in ("looks", "page_vectors", "late_pages") if before else ():
                 db.execute(
@@ -687,6 +706,7 @@ class Catalog:
         rows = self._db.all(
             "SELECT image FROM pages UNION ALL SELECT thumbnail FROM pages UNION ALL SELECT original FROM documents"
             " UNION ALL SELECT artifact FROM uploads WHERE state <> 'done' UNION ALL SELECT sha256 FROM segment_files"
+            " UNION ALL SELECT image FROM figures"
         )
         return {sha256 for (sha256,) in rows}
 
@@ -698,7 +718,8 @@ class Catalog:
         """Return the names of the documents that any of these artifacts belongs to, each once."""
         query = (
             "SELECT document FROM documents WHERE original = ?1 OR doc_id IN"
-            " (SELECT doc_id FROM pages WHERE image = ?1 OR thumbnail = ?1)"
+            " (SELECT doc_id FROM pages WHERE image = ?1 OR thumbnail = ?1 UNION SELECT doc_id FROM figures"
+            " WHERE image = ?1)"
         )
         with self._db.reading() as db:
             return sorted({name for one in artifact_ids for (name,) in db.execute(query, (one,)).fetchall()})
@@ -713,7 +734,8 @@ class Catalog:
             "SELECT EXISTS (SELECT 1 FROM pages WHERE image = ?1) OR EXISTS (SELECT 1 FROM pages WHERE thumbnail = ?1)"
             " OR EXISTS (SELECT 1 FROM documents WHERE original = ?1)"
             " OR EXISTS (SELECT 1 FROM uploads WHERE artifact = ?1 AND state <> 'done')"
-            " OR EXISTS (SELECT 1 FROM segment_files WHERE sha256 = ?1)",
+            " OR EXISTS (SELECT 1 FROM segment_files WHERE sha256 = ?1)"
+            " OR EXISTS (SELECT 1 FROM figures WHERE image = ?1)",
             (sha256,),
         ).fetchone()
         return bool(row[0])
@@ -766,11 +788,12 @@ def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
 
 
 def _page(row: Row) -> PageRecord:
-    *plain, image, image_suffix, thumbnail, thumbnail_suffix, blocks, uncorrected = row
+    *plain, image, image_suffix, thumbnail, thumbnail_suffix, blocks, uncorrected, ocr = row
     return PageRecord(
         **dict(zip(_PLAIN, plain, strict=True)),
         image=artifact_of(image, image_suffix),
         thumbnail=artifact_of(thumbnail, thumbnail_suffix),
         blocks=blocks,
         uncorrected=uncorrected,
+        ocr=ocr_of(ocr),
     )

@@ -117,6 +117,17 @@ class NodeStore:
             self.replace(doc_id, [])
             db.execute("DELETE FROM pages WHERE doc_id = ?", (doc_id,))
 
+    def replace_on(self, doc_id: str, page_nos: Sequence[int], nodes: Sequence[NodeRecord]) -> None:
+        """Replace the nodes on these pages of a document by these, keeping the vectors that they share."""
+        with self._db.transaction() as db:
+            old: list[Row] = []
+            for page_no in page_nos:
+                where = "WHERE doc_id = ? AND page_no = ?"
+                old += db.execute(f"SELECT DISTINCT content_hash FROM nodes {where}", (doc_id, page_no)).fetchall()
+                db.execute(f"DELETE FROM nodes {where}", (doc_id, page_no))
+            self.put(nodes)
+            _drop_unused(db, old)
+
     def put(self, nodes: Sequence[NodeRecord]) -> None:
         """Store nodes, replacing existing ones."""
         with self._db.transaction() as db:

@@ -27,6 +27,7 @@ import numpy as np
 
 from docmind.blocks import PageBlock, pack, unpack
 from docmind.documents.catalog import PageRecord
+from docmind.documents.figures import moved_figures
 from docmind.documents.text_lines import TextLine, text_lines
 from docmind.documents.words import Words
 from docmind.errors import DamagedError
@@ -164,7 +165,14 @@ def corrected(page: PageRecord, corrections: Sequence[Correction]) -> tuple[Page
     read = as_read(page)
     fits = fitting(read, page, corrections)
     told = tuple(replace(one, fits=one.number in fits) for one in corrections)
-    bare = replace(page, text=read.text, words=read.words.pack(), blocks=pack(read.blocks), uncorrected=b"")
+    bare = replace(
+        page,
+        text=read.text,
+        words=read.words.pack(),
+        blocks=pack(read.blocks),
+        uncorrected=b"",
+        figures=moved_figures(page.figures, page.text, read.text),
+    )
     lines = {fits[one.number]: one.text for one in told if one.fits and one.kind == "line"}
     headers = {fits[one.number]: one.text == HEADER for one in told if one.fits and one.kind == "header"}
     if not lines and not headers:
@@ -175,7 +183,8 @@ def corrected(page: PageRecord, corrections: Sequence[Correction]) -> tuple[Page
             blocks = _with_header(text, blocks, spans[at][0], is_header=is_header)
     where = [spans[at] for at in sorted(lines) if at in spans]
     uncorrected = _packed(bare, where)
-    return replace(bare, text=text, words=words.pack(), blocks=pack(blocks), uncorrected=uncorrected), told
+    laid = replace(bare, text=text, words=words.pack(), blocks=pack(blocks), uncorrected=uncorrected)
+    return replace(laid, figures=moved_figures(bare.figures, bare.text, text)), told
 
 
 def row_at(blocks: Sequence[PageBlock], start: int, end: int) -> PageBlock | None:

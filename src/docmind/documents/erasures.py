@@ -62,7 +62,13 @@ class Erasure:
 
 
 # What is counted of a document: by its id, by the content of its passages, by its page images.
-_OF_DOCUMENT = {"pages": "pages", "passages": "nodes", "uploads": "uploads", "corrections": "corrections"}
+_OF_DOCUMENT = {
+    "pages": "pages",
+    "figures": "figures",
+    "passages": "nodes",
+    "uploads": "uploads",
+    "corrections": "corrections",
+}
 _OF_CONTENT = {"text_vectors": "vectors", "token_vectors": "tokens"}
 _OF_IMAGES = {"picture_marks": "looks", "page_vectors": "page_vectors", "late_interaction_rows": "late_pages"}
 _COLUMNS = "erasure_id, doc_id, begun_at_ms, counts, plan, traces, receipt"

@@ -1,8 +1,9 @@
 """Documents in snapshots: segments with the text of a document, the tables that name them, and bringing them back.
 
-A segment holds the rows of `pages`, `nodes` and `corrections` of a document. What a person sets on it (its name, tags,
-collections) is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and no marks: a
-document in the library has them in its own rows, and a document that is brought back after its erasure gets new ones.
+A segment holds the rows of `pages`, `nodes`, `corrections` and `figures` of a document. What a person sets on it (its
+name, tags, collections) is a `HeldDocument`, so that a change of it makes no new segment. A segment has no vectors and
+no marks: a document in the library has them in its own rows, and one that is brought back after its erasure gets new
+ones.
 
     segment = u32 length ‖ JSON ‖ bytes of the values that are no JSON, in their order; {"bytes": n} stands for each
 """
@@ -27,11 +28,18 @@ from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
 _LENGTH = struct.Struct(">I")
-_HELD = {"pages": "page_no", "nodes": "page_no, ordinal, node_id", "corrections": "page_no, number"}
+_HELD = {
+    "pages": "page_no",
+    "nodes": "page_no, ordinal, node_id",
+    "corrections": "page_no, number",
+    "figures": "page_no, number",
+}
 """The tables of a segment, and the order of their rows."""
-_LATER: dict[str, dict[str, object]] = {"pages": {"blocks": b"", "uncorrected": b""}, "nodes": {"context": ""}}
+_LATER: dict[str, dict[str, object]] = {
+    "pages": {"blocks": b"", "uncorrected": b"", "ocr": ""}, "nodes": {"context": ""}, "figures": {},
+}  # fmt: skip
 """Columns that tables of a segment got later, with the value of rows that do not use them."""
-_LATER_TABLES = ("corrections",)
+_LATER_TABLES = ("corrections", "figures")
 """Tables that a segment has only where they have rows: it is the same bytes as before there were these tables."""
 _NO_ROWS: dict[str, list[Any]] = {"columns": [], "rows": []}
 
@@ -94,7 +102,7 @@ def held_documents(database: Database) -> tuple[list[HeldDocument], list[dict[st
 
 
 def segment_of(database: Database, doc_id: str) -> tuple[bytes, list[ArtifactRef]]:
-    """Return the segment of a document, the same bytes for the same rows, and the page images that it names.
+    """Return the segment of a document, the same bytes for the same rows, and the images that it names.
 
     Raises `NotFoundError` where there is no such document, `DamagedError`.
     """
@@ -170,8 +178,9 @@ def _without_later(table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 def _images(rows: Rows) -> list[ArtifactRef]:
-    names = ("image", "thumbnail")
-    return [artifact_of(str(row[name]), str(row[f"{name}_suffix"])) for row in rows["pages"] for name in names]
+    named = [(row, name) for row in rows["pages"] for name in ("image", "thumbnail")]
+    named += [(row, "image") for row in rows["figures"]]
+    return [artifact_of(str(row[name]), str(row[f"{name}_suffix"])) for row, name in named]
 
 
 class Segment(NamedTuple):
@@ -440,11 +449,11 @@ def _files_of(db: Connection, numbers: Iterable[int]) -> list[ArtifactRef]:
 
 
 def _replace(db: Connection, doc_id: str, rows: Rows) -> None:
-    """Replace the pages, nodes and corrections of a document; marks and vectors of its page images stay."""
+    """Replace pages, nodes, corrections and figures of a document; marks and vectors of its page images stay."""
     last = max((row["page_no"] for row in rows["pages"]), default=0)
     db.execute("DELETE FROM pages WHERE doc_id = ? AND page_no > ?", (doc_id, last))
-    db.execute("DELETE FROM nodes WHERE doc_id = ?", (doc_id,))
-    db.execute("DELETE FROM corrections WHERE doc_id = ?", (doc_id,))
+    for table in ("nodes", *_LATER_TABLES):
+        db.execute(f"DELETE FROM {table} WHERE doc_id = ?", (doc_id,))
     for table in _HELD:
         known = columns_of(db, table)
         for row in rows[table]:

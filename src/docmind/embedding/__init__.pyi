@@ -13,6 +13,7 @@ from .base import (
 )
 from .bm25 import PREFIX, STOP_WORDS, fold, page_terms, prefix, query_terms, reads_as_english, words
 from .chunking import (
+    FigureText,
     embedded_node,
     embedded_spans,
     embedded_text,
@@ -44,6 +45,7 @@ __all__ = [
     "PREFIX",
     "STOP_WORDS",
     "CrossEncoder",
+    "FigureText",
     "ImageModel",
     "LateModel",
     "PagePatches",

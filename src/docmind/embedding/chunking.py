@@ -60,6 +60,29 @@ class Part(NamedTuple):
     context: str
 
 
+class FigureText(NamedTuple):
+    """The words of a figure: `text[start:end]` of its page, and what stands nowhere on it."""
+
+    start: int
+    end: int
+    context: str
+
+
+def _with_figures(
+    parts: Sequence[Part], text: str, pieces: np.ndarray, size: int, figures: Sequence[FigureText]
+) -> list[Part]:
+    """Return the parts, then one for the words of each figure: those that are a part already are not repeated."""
+    found = list(parts)
+    known = {(part.start, part.end) for part in parts if part.modality == "image_caption"}
+    for start, end, context in dict.fromkeys(figures):
+        first = next(iter(_windows_of(text, pieces, size, start, end)), None)
+        if first is not None and (first not in known or context):
+            found.append(Part(*first, "image_caption", context))
+        elif first is None and context:
+            found.append(Part(0, 0, "image_caption", context))
+    return found
+
+
 def parts_of(text: str, pieces: np.ndarray, size: int, blocks: Sequence[PageBlock]) -> list[Part]:
     """Return the parts of a page that is made of blocks; none where they cover only a part of it.
 
@@ -314,10 +337,12 @@ def nodes_of_page(
     language: str,
     text: str,
     blocks: Sequence[PageBlock] = (),
+    figures: Sequence[FigureText] = (),
 ) -> Iterator[tuple[NodeRecord, str]]:
     """Yield the nodes of one page, each with its embedded text. Ids and hashes are deterministic.
 
-    `blocks` says what the text is made of; without them, the kind of file does.
+    `blocks` says what the text is made of; without them, the kind of file does. Each of the `figures` that has words
+    is a node of its own behind the others, which stay as they would be without it.
     """
     clear = without_leaders(text)
     pieces, size = embedder.pieces(clear), sizes_of(embedder)[0]
@@ -325,7 +350,7 @@ def nodes_of_page(
         blocks = [block for block in blocks if block.kind not in ("header", "footer", "footnote")]
     known = parts_of(clear, pieces, size, blocks)
     parts = known or [Part(*span, _MODALITIES.get(info.kind, "text"), "") for span in windows(clear, pieces, size)]
-    for ordinal, (start, end, modality, context) in enumerate(parts):
+    for ordinal, (start, end, modality, context) in enumerate(_with_figures(parts, clear, pieces, size, figures)):
         embedded = embedded_text(prefix_of(label, context), text[start:end])
         node_id = node_id_of(info.doc_id, page_no, ordinal, start, end)
         content = hashlib.sha256(embedded.encode()).digest()[:16]

@@ -21,9 +21,10 @@ from docmind.errors import CancelledError, DiskFullError, NotFoundError, Reading
 from docmind.image_match.client import Sight
 from docmind.image_match.store import LookStore
 from docmind.image_match.voting import Candidate, Index
+from docmind.reading import PagePictures
 from docmind.records.search import Comparison, Degraded, Filters, Quad, Sighting, Sightings
 from docmind.runtime import Background, Clock
-from docmind.storage import Artifacts, Database
+from docmind.storage import Database
 from docmind.wording import _
 
 FOUND = 0.5
@@ -112,8 +113,8 @@ class ImageMatcher:
     The index is in memory, from the first search or `follow` on; the vault holds the data it is built from.
     """
 
-    def __init__(self, settings: ReadingSettings, database: Database, catalog: Catalog, artifacts: Artifacts) -> None:
-        self._catalog, self._artifacts = catalog, artifacts
+    def __init__(self, settings: ReadingSettings, database: Database, catalog: Catalog, pictures: PagePictures) -> None:
+        self._catalog, self._pictures = catalog, pictures
         self._store, self._pages = LookStore(database), PageList(database)
         self._sight, self._reading = Sight(settings), Sight(settings)
         self._lock = threading.Lock()
@@ -182,7 +183,8 @@ class ImageMatcher:
             for done, image in enumerate(images, 1):
                 check()
                 try:
-                    self._store.put(image, self._reading.page(self._artifacts.get(artifact_of(image, IMAGE_SUFFIX))))
+                    page = self._pictures.to_look_at(artifact_of(image, IMAGE_SUFFIX))
+                    self._store.put(image, self._reading.page(page))
                 except (NotFoundError, ReadingError, VaultError) as error:
                     if isinstance(error, DiskFullError):
                         raise
@@ -264,7 +266,7 @@ class ImageMatcher:
             image, compared = known.images[candidate.page], _NOT_COMPARED
             if place < _COMPARED and not (best >= _CERTAIN and candidate.votes < _BEHIND * votes):
                 with suppress(NotFoundError, VaultError):  # deleted meanwhile, or damaged: there is no image to compare
-                    page = self._artifacts.get(artifact_of(image, IMAGE_SUFFIX))
+                    page = self._pictures.to_look_at(artifact_of(image, IMAGE_SUFFIX))
                     compared = self._sight.compare(page, candidate.pairs)
             chance = probability(compared)
             if chance > best:

@@ -18,13 +18,13 @@ from typing import Protocol
 import numpy as np
 
 from docmind.config import DatabaseSettings
-from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord
+from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, figures_told
 from docmind.embedding import TextEmbedder, embedded_node, label_of, name_of, page_terms, without_leaders
 from docmind.errors import DamagedError, DiskFullError, IndexMismatchError, NotFoundError
 from docmind.index.blinding import Blinder
 from docmind.index.engine import BATCH, JSON, IndexEngine, Point, Sparse, Vector
 from docmind.index.schema import SIGLIP_DIM
-from docmind.records.documents import DocumentInfo, Modality
+from docmind.records.documents import DocumentInfo, Figure, Modality
 from docmind.records.values import MOST_TAGS
 from docmind.runtime import log_mistake
 from docmind.wording import _
@@ -121,19 +121,30 @@ def _called(loaded: _Loaded) -> str:
     return f"{loaded.label}. {name_of(info.document, '')}. {info.title}" if info.read_as else loaded.label
 
 
+def _worded(loaded: _Loaded, page: PageRecord) -> str:
+    """Return the text of a page, with the words of its figures that stand nowhere on it."""
+    told = [
+        node.context
+        for node in loaded.nodes
+        if node.page_no == page.page_no and node.modality == "image_caption" and node.context
+    ]
+    return "\n".join([page.text, *told])
+
+
 _LAZY_S = 5.0
 Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """The data of a document for the index: `pages` by number, `vectors` by content hash."""
+    """The data of a document for the index: `pages` and `figures` by number, `vectors` by content hash."""
 
     info: DocumentInfo
     label: str
     pages: dict[int, PageRecord]
     nodes: Sequence[NodeRecord]
     vectors: dict[bytes, np.ndarray]
+    figures: dict[int, list[Figure]]
 
 
 class IndexSync:
@@ -275,13 +286,13 @@ class IndexSync:
         Raises `DamagedError` where the nodes cannot be read.
         """
         pages = {page.page_no: page for page in self._catalog.pages_of(info.doc_id)}
+        nodes = self._nodes.nodes_of(info.doc_id)
+        figures = self._figures(info.doc_id, nodes)
         texts = {
-            node.node_id: {
-                **self._payload(info, pages[node.page_no], node.modality, node.language), "node_id": node.node_id
-            }
-            for node in self._nodes.nodes_of(info.doc_id)
+            node.node_id: self._node_payload(info, pages[node.page_no], node, figures)
+            for node in nodes
             if node.page_no in pages
-        }  # fmt: skip
+        }
         return texts, {point_id_of(page): self._page_payload(info, page) for page in pages.values()}
 
     def _rebuild(self, report: Report | None) -> int:
@@ -370,7 +381,15 @@ class IndexSync:
             self._catalog.note_damage(info.doc_id)
             return None
         label = label_of(info, self._embedder)
-        return _Loaded(info, label, pages, nodes, self._vectors(label, nodes, pages))
+        return _Loaded(info, label, pages, nodes, self._vectors(label, nodes, pages), self._figures(info.doc_id, nodes))
+
+    def _figures(self, doc_id: str, nodes: Sequence[NodeRecord]) -> dict[int, list[Figure]]:
+        """Return the figures of a document by page; they are read only where a passage tells of one."""
+        found: dict[int, list[Figure]] = {}
+        if any(node.modality == "image_caption" for node in nodes):
+            for figure in self._catalog.figures.of(doc_id):
+                found.setdefault(figure.page_no, []).append(figure)
+        return found
 
     def _groups(self, ready: Sequence[DocumentInfo], refused: dict[str, ValueError]) -> Iterator[list[_Loaded]]:
         """Yield groups of documents with about `BATCH` nodes together, without those that are `refused`."""
@@ -431,7 +450,7 @@ class IndexSync:
         }
         dense = dict(zip(known, self._blind.dense(np.stack(list(known.values()))), strict=True)) if known else {}
         terms = {
-            node.node_id: page_terms(without_leaders(page.text), _called(loaded))
+            node.node_id: page_terms(without_leaders(_worded(loaded, page)), _called(loaded))
             for loaded, node, page in rows
             if node.ordinal == 0
         }
@@ -449,9 +468,23 @@ class IndexSync:
                 made["text-dense"] = dense[node.node_id]
             if node.node_id in sparse:
                 made["text-sparse"] = sparse[node.node_id]
-            payload = self._payload(loaded.info, page, node.modality, node.language)
-            points.append(Point(node.node_id, made, {**payload, "node_id": node.node_id}))
+            payload = self._node_payload(loaded.info, page, node, loaded.figures)
+            points.append(Point(node.node_id, made, payload))
         return points
+
+    def _node_payload(
+        self, info: DocumentInfo, page: PageRecord, node: NodeRecord, figures: Mapping[int, Sequence[Figure]]
+    ) -> dict[str, JSON]:
+        """Return the payload of a passage; that of a figure has its place, its look and the artifact that shows it."""
+        payload = {**self._payload(info, page, node.modality, node.language), "node_id": node.node_id}
+        told = figures_told(figures.get(node.page_no, ()), node.start, node.end, node.context)
+        for figure in told[:1] if node.modality == "image_caption" else ():
+            payload["bbox"] = [round(side) for side in figure.box]
+            payload["image_artifact_id"] = figure.image.sha256
+            payload["image_artifact_suffix"] = figure.image.suffix
+            if figure.phash:
+                payload["phash"] = figure.phash
+        return payload
 
     def _page_payload(self, info: DocumentInfo, page: PageRecord) -> dict[str, JSON]:
         return {

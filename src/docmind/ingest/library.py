@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from typing import Literal
 
 from docmind.documents import (
     Catalog,
@@ -22,7 +23,18 @@ from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMisma
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
 from docmind.records.comparison import Comparison
-from docmind.records.documents import Collection, DocumentInfo, EnclosedFile, Heading, PageView, ReadingFacts
+from docmind.records.documents import (
+    Collection,
+    DocumentInfo,
+    EnclosedFile,
+    Figure,
+    Heading,
+    OcrChoice,
+    OcrEngine,
+    OcrMode,
+    PageView,
+    ReadingFacts,
+)
 from docmind.records.reader import Coverage, PageLines
 from docmind.records.values import Line, check
 from docmind.rich_text import file_name
@@ -128,6 +140,21 @@ class Library:
         page = self._catalog.page(doc_id, page_no)
         return self._pictures.get(page.thumbnail if thumbnail else page.image, thumbnail=thumbnail)
 
+    def figures(self, doc_id: str) -> tuple[Figure, ...]:
+        """Return the figures of a document in the order of its pages. Raises `NotFoundError`, `DamagedError`."""
+        self._catalog.readable(doc_id)
+        return self._catalog.figures.of(doc_id)
+
+    def page_figures(self, doc_id: str, page_no: int) -> tuple[Figure, ...]:
+        """Return the figures of a page. Raises `NotFoundError`, `DamagedError`."""
+        self._catalog.readable(doc_id)
+        return self._catalog.figures.of_pages([(doc_id, page_no)]).get((doc_id, page_no), ())
+
+    def figure_image(self, doc_id: str, page_no: int, number: int) -> bytes:
+        """Return a figure as WebP. Raises `NotFoundError`, `DamagedError`, `TamperedError`."""
+        self._catalog.readable(doc_id)
+        return self._artifacts.get(self._catalog.figures.one(doc_id, page_no, number).image)
+
     def state(self) -> int:
         """Return a number that is another one after any change of the vault."""
         return self._edits.state()
@@ -172,6 +199,27 @@ class Library:
         """Return the files inside a document in their order, each with what became of it. Raises `NotFoundError`."""
         self._catalog.document(doc_id)
         return self._catalog.enclosed.of(doc_id)
+
+    def read_again(
+        self,
+        doc_id: str,
+        *,
+        pages: Sequence[int] = (),
+        engine: OcrEngine | Literal[""] = "",
+        languages: str = "",
+        mode: OcrMode | Literal[""] = "",
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> DocumentInfo:
+        """Read a document again from its original, all of it or these pages, and return it.
+
+        What is empty is taken from the settings: `engine` is the one that OCR begins with, `languages` are Tesseract's
+        codes, joined by "+", and `mode` says which pages OCR reads: those without a good text layer, all that have a
+        picture, or none. `progress` gets the pages done of all; what it raises ends the reading, and the pages read
+        until then stay. Raises `NotFoundError`, `ConfigError` where an engine or a language is not installed, and
+        `ReadingError` where the original cannot be read; the pages stay as they were.
+        """
+        choice = OcrChoice(engine, languages, mode)
+        return self._ingest.read_by(doc_id, choice, pages, report=progress)
 
     # versions
 

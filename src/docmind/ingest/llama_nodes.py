@@ -13,8 +13,16 @@ import numpy as np
 from pydantic import Field, PrivateAttr
 
 from docmind.blocks import unpack
-from docmind.documents import NodeRecord, NodeStore, PageRecord
-from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_text, label_of, nodes_of_page, prefix_of
+from docmind.documents import NodeRecord, NodeStore, PageRecord, figure_words
+from docmind.embedding import (
+    FigureText,
+    TextEmbedder,
+    TokenEmbedder,
+    embedded_text,
+    label_of,
+    nodes_of_page,
+    prefix_of,
+)
 from docmind.records.documents import DocumentInfo
 from docmind.runtime import ALONE
 
@@ -37,10 +45,11 @@ class WindowParser(NodeParser):
     """A LlamaIndex node parser that splits pages into windows of about 220 word pieces, cut at white space.
 
     Each document handed in is one page, as `FileReader` yields them, and no window crosses it. Metadata that it reads,
-    each optional: `doc_id`, `document` or `file_name`, `title`, `kind`, `page_no`, `language`, and `blocks`, the packed
-    structure of the page in hex, by which tables and code become nodes of their own. A node has the verbatim
-    text of its window, its span in the page, and an id that depends on both alone, so `id_func` is not used. Its
-    content for embedding begins with `label`, the document's name in at most 32 word pieces.
+    each optional: `doc_id`, `document` or `file_name`, `title`, `kind`, `page_no`, `language`, `blocks`, the packed
+    structure of the page in hex, by which tables and code become nodes of their own, and `figures`, start and end of
+    the words of each on the page, and its words that stand nowhere on it. A node has the verbatim text of its window,
+    its span in the page, and an id that depends on both alone, so `id_func` is not used. Its content for embedding
+    begins with `label`, the document's name in at most 32 word pieces.
     """
 
     embedder: Any = Field(exclude=True)
@@ -65,9 +74,10 @@ class WindowParser(NodeParser):
         label = self._label(info)
         page_no, language, text = int(known.get("page_no", 1)), str(known.get("language", "")), page.get_content()
         blocks = unpack(bytes.fromhex(known.get("blocks", "")), len(text))
+        figures = [FigureText(*one) for one in known.get("figures", ())]
         source = page.as_related_node_info()
         made = []
-        for record, _ in nodes_of_page(info, label, self.embedder, page_no, language, text, blocks):
+        for record, _ in nodes_of_page(info, label, self.embedder, page_no, language, text, blocks, figures):
             own = {
                 "doc_id": record.doc_id,
                 "document": info.document,
@@ -110,16 +120,16 @@ class WindowParser(NodeParser):
         for node, (start, end) in zip(linked, spans, strict=True):
             assert isinstance(node, TextNode)
             node.start_char_idx, node.end_char_idx = start, end
-            node.metadata = _without_blocks(node.metadata)  # LlamaIndex adds all that is known of the page
+            node.metadata = _without_page(node.metadata)  # LlamaIndex adds all that is known of the page
             for related in node.relationships.values():
                 assert isinstance(related, RelatedNodeInfo)
-                related.metadata = _without_blocks(related.metadata)
+                related.metadata = _without_page(related.metadata)
         return linked
 
 
-def _without_blocks(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return metadata without the structure of a whole page, which each of its windows would repeat."""
-    return {name: value for name, value in metadata.items() if name != "blocks"}
+def _without_page(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata without what says all of a page is made of, which each of its windows would repeat."""
+    return {name: value for name, value in metadata.items() if name not in ("blocks", "figures")}
 
 
 def _document_of(page: BaseNode) -> DocumentInfo:
@@ -282,10 +292,11 @@ class Pipeline:
                     "page_no": page.page_no,
                     "language": page.language,
                     "blocks": page.blocks.hex(),
+                    "figures": [[one.start, one.end, figure_words(one, page.text)] for one in page.figures],
                 },
             )
             for page in pages
-            if page.text.strip()
+            if page.text.strip() or page.figures
         ]
         return list(pipeline.run(documents=documents, show_progress=False)) if documents else []
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -53,6 +53,7 @@ from docmind.errors import (
     IndexMismatchError,
     NotFoundError,
     PasswordNeededError,
+    ReaderFailedError,
     ReadingError,
     VaultError,
 )
@@ -60,7 +61,19 @@ from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail
-from docmind.records.documents import AddResult, DocumentInfo, Enclosed, Ingestion, Loss, ParsedPage, Upload
+from docmind.records.documents import (
+    AddResult,
+    ArtifactRef,
+    Box,
+    DocumentInfo,
+    Enclosed,
+    Figure,
+    Ingestion,
+    Loss,
+    OcrChoice,
+    ParsedPage,
+    Upload,
+)
 from docmind.storage import Connection, Sealable
 from docmind.vault import Vault
 from docmind.visual import Visual
@@ -358,6 +371,58 @@ class Ingest:
         self._db.settle()
         self._index.started().mirror.put(doc_id)
 
+    def read_by(
+        self,
+        doc_id: str,
+        choice: OcrChoice,
+        page_nos: Collection[int] = (),
+        *,
+        report: Callable[[int, int], None],
+    ) -> DocumentInfo:
+        """Read a document, or these pages of it, again as `choice` says, and return it.
+
+        `report` gets the pages done of all; what it raises ends the reading, and the pages read until then stay. Each
+        page is as it was until its new text is stored. Raises `NotFoundError` also for a page that is not there,
+        `ConfigError` where the document is still being read, or an engine or language is missing,
+        `ReaderFailedError` where OCR could not read some pages, which keep their text, and what `read_again` raises.
+        """
+        self._ocr.check(choice)
+        self.start()
+        self._index.ready()
+        done = 0
+
+        def step(stage: str, count: int, total: int) -> None:
+            nonlocal done
+            done = count
+            report(count, len(numbers))
+
+        with self._alone(Step(), [doc_id]):
+            started = time.monotonic()
+            info, upload = self._original_of(doc_id)
+            numbers = _numbers_of(info, page_nos)
+            try:
+                with self._reader.read(upload, skip=set(range(1, info.pages + 1)) - numbers) as reading:
+                    if reading.pages != info.pages:
+                        raise ConfigError(
+                            _("{document} has other pages now than when it was read.").format(document=info.document),
+                            hint=_("Add the file again: docmind add FILE."),
+                        )
+                    failed, _language = self._read(info, reading, [], Step(page=step), choice)
+            finally:
+                if done:
+                    language = majority([page.language for page in self._catalog.pages_of(doc_id)])
+                    engine = choice.engine or self._ocr.engine
+                    how = info.ingestion and replace(
+                        info.ingestion, ocr_engine=engine, seconds=round(time.monotonic() - started, 3)
+                    )
+                    self._catalog.finish_document(doc_id, language=language, ingestion=how)
+                    self._index.started().mirror.put(doc_id)
+        self._db.settle()
+        self.commit()
+        if failed:
+            raise ReaderFailedError(failed, hint=_("The text that these pages had is kept."))
+        return self._catalog.document(doc_id)
+
     def _read_missing(self, info: DocumentInfo, upload: Upload, stored: list[PageRecord]) -> str:
         """Read the pages that are not stored, and return the language of most pages."""
         with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:
@@ -378,7 +443,7 @@ class Ingest:
         from docmind.ingest.llama_nodes import Pipeline
 
         pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
-        nodes, made = pipeline.run(stored)
+        nodes, made = pipeline.run(self._with_figures(stored))
         with self._rows, self._db.transaction():
             self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
             self._nodes.replace(info.doc_id, nodes)
@@ -402,7 +467,7 @@ class Ingest:
                 hint=_("Correct it once all its pages are read."),
             )
         with self._alone(Step(), [doc_id]):
-            page = self._catalog.page(doc_id, page_no)
+            (page,) = self._with_figures([self._catalog.page(doc_id, page_no)])
             page, corrections = corrected(
                 page, edited_corrections(page, self._corrections.of_page(doc_id, page_no), edit)
             )
@@ -417,6 +482,11 @@ class Ingest:
             self._catalog.finish_document(doc_id, language=info.language)
         self._db.settle()
         self._index.started().mirror.put(doc_id)
+
+    def _with_figures(self, pages: list[PageRecord]) -> list[PageRecord]:
+        """Return stored pages with their figures, whose words become passages."""
+        known = self._catalog.figures.of_pages((page.doc_id, page.page_no) for page in pages)
+        return [replace(page, figures=known.get((page.doc_id, page.page_no), ())) for page in pages]
 
     def draw_again(self, doc_id: str, page_nos: Collection[int]) -> set[int]:
         """Draw the images of these pages again from the original; texts and words stay as they are.
@@ -547,16 +617,19 @@ class Ingest:
         told = ngettext("The file inside it is read next.", "The {n} files inside it are read next.", taken)
         return told.format(n=number_text(taken)) if taken else ""
 
-    def _read(self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step) -> tuple[str, str]:
+    def _read(
+        self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step, again: OcrChoice | None = None
+    ) -> tuple[str, str]:
         """Seal and commit all pages; return notes for the user, and the language of most pages.
 
-        Where `step.check` raises, the pages read so far are stored before the exception is passed on.
+        Where `step.check` raises, the pages read so far are stored before the exception is passed on. `again` is how
+        pages are read that have a text already: one that OCR cannot read keeps it.
         """
         from docmind.ingest.llama_nodes import Pipeline  # a second of LlamaIndex, while the first pages are being read
 
         pipeline = Pipeline([info], self._nodes, self._embedder, self._tokens)
         if stored:
-            nodes, made = pipeline.run(stored)
+            nodes, made = pipeline.run(self._with_figures(stored))
             with self._rows, self._db.transaction():
                 self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
                 self._nodes.replace(info.doc_id, nodes)
@@ -571,9 +644,11 @@ class Ingest:
             step.check()
             step.page("ocr", done, info.pages)
 
-        with OcrPass(self._ocr, self._settings.reading.workers, waiting) as ocr:
+        with OcrPass(self._ocr, self._settings.reading.workers, waiting, again or OcrChoice()) as ocr:
             try:
                 for page in ocr.through(reading):
+                    if again is not None and page.page_no in ocr.failed:  # its text of before stays
+                        continue
                     batch.append(page)
                     done += 1
                     step.page("reading", done, info.pages)
@@ -626,18 +701,20 @@ class Ingest:
                 self._catalog.put_pages(records)
                 self._corrections.replace(info.doc_id, corrections)
                 self._lookalike.keep({record.image.sha256: record.marks for record in records})
-                self._nodes.put(nodes)
+                self._nodes.replace_on(info.doc_id, [record.page_no for record in records], nodes)
                 pipeline.keep(made)
         return [record.language for record in records]
 
     def _records(self, doc_id: str, pages: list[ParsedPage]) -> tuple[list[PageRecord], list[Sealable]]:
-        """Return the rows of pages, and the images and thumbnails to seal."""
+        """Return the rows of pages, and the images to seal: of the pages, their thumbnails and their figures."""
         files = [
             Sealable(data, ".webp.enc", {"kind": kind, "doc_id": doc_id, "page_no": page.page_no})
             for page in pages
-            for kind, data in (("page", page.image), ("thumbnail", page.thumbnail))
+            for kind, data in (
+                ("page", page.image), ("thumbnail", page.thumbnail), *(("figure", one.image) for one in page.figures),
+            )
             if data
-        ]
+        ]  # fmt: skip
         refs = {id(file.plaintext): self._artifacts.ref_of(file.plaintext, file.suffix) for file in files}
         records = [
             PageRecord(
@@ -649,6 +726,7 @@ class Ingest:
                 thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes
                 marks=page.marks,
                 blocks=page.blocks,
+                figures=_figures(doc_id, page, refs),
             )
             for page in pages
         ]
@@ -717,6 +795,41 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
     )
     versions = (("docmind", __version__), *_versions(reading.engine))
     return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+
+
+def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> tuple[Figure, ...]:
+    """Return the rows of a page's figures; `refs` has their sealed images by the identity of the bytes."""
+    return tuple(
+        Figure(
+            doc_id=doc_id,
+            page_no=page.page_no,
+            number=number,
+            box=Box(*map(float, one.box)),
+            width=one.size[0],
+            height=one.size[1],
+            caption=one.caption,
+            alt=one.text,
+            start=one.start,
+            end=one.end,
+            phash=one.phash,
+            image=refs[id(one.image)],
+        )
+        for number, one in enumerate(page.figures, 1)
+    )
+
+
+def _numbers_of(info: DocumentInfo, page_nos: Collection[int]) -> set[int]:
+    """Return the pages to read again: all, or those that are named."""
+    if info.status != "ready":
+        raise ConfigError(
+            _("{document} cannot be read again while it is being read.").format(document=info.document),
+            hint=_("Wait until all its pages are read."),
+        )
+    numbers = set(page_nos) or set(range(1, info.pages + 1))
+    if not numbers <= set(range(1, info.pages + 1)):
+        told = ngettext("This document has {n} page.", "This document has {n} pages.", info.pages)
+        raise NotFoundError(told.format(n=info.pages), hint=_("Choose a page from 1 to {n}.").format(n=info.pages))
+    return numbers
 
 
 @cache

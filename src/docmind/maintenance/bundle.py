@@ -431,7 +431,10 @@ def _counts(path: Path, key: bytes) -> dict[str, int]:
         tables = {"documents": "documents", "pages": "pages", "conversations": "chat_session"}
         tables["memories"] = "docmind_store_items"
         counted = {name: database.all(f"SELECT count(*) FROM {table}")[0][0] for name, table in tables.items()}
-        images = "SELECT image FROM pages UNION SELECT thumbnail FROM pages UNION SELECT original FROM documents"
+        images = (
+            "SELECT image FROM pages UNION SELECT thumbnail FROM pages UNION SELECT original FROM documents"
+            " UNION SELECT image FROM figures"
+        )
         return counted | {"files": database.all(f"SELECT count(*) FROM ({images})")[0][0]}
     finally:
         database.close()

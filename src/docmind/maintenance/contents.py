@@ -94,7 +94,7 @@ class Label:
 
 def _is_passage(label: Label, doc_id: str, text: str, number: int, node: Row) -> bool:
     page_no, ordinal, node_id, start, end, content, context = node
-    if ordinal != number or not 0 <= start < end <= len(text):
+    if ordinal != number or not 0 <= start <= end <= len(text) or not (start < end or context):
         return False
     return node_id == node_id_of(doc_id, page_no, ordinal, start, end) and label.fits(context, text[start:end], content)
 

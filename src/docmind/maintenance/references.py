@@ -78,7 +78,7 @@ def look_at(database: Database, artifacts: Artifacts) -> Rows:
         pages = {(doc_id, page_no): image for doc_id, page_no, image in rows}
         passages = set(db.execute("SELECT DISTINCT doc_id, page_no FROM nodes").fetchall())
         named = {document.original for document in documents.values()} | set(pages.values())
-        named |= _first(db, "SELECT thumbnail FROM pages")
+        named |= _first(db, "SELECT thumbnail FROM pages") | _first(db, "SELECT image FROM figures")
         named |= _first(db, "SELECT artifact FROM uploads WHERE state <> 'done'")
         named |= _first(db, "SELECT sha256 FROM doomed")
         named |= _first(db, "SELECT sha256 FROM segment_files")
@@ -106,6 +106,7 @@ _LISTS_IN = (
 _FILES_IN = (
     ("documents", "doc_id", "doc_id, document", ("original, original_suffix",)),
     ("pages", "page_id", "doc_id, ''", ("image, '.webp.enc'", "thumbnail, '.webp.enc'")),
+    ("figures", "image", "doc_id, ''", ("image, image_suffix",)),
     ("uploads", "upload_id", "doc_id, name", ("artifact, artifact_suffix",)),
 )
 """Tables with columns that name a sealed file."""
@@ -248,7 +249,7 @@ def _files(db: Connection, vault: Rows, artifacts: Artifacts) -> Iterator[Proble
         if document.original not in there and document.status == "ready":
             yield Problem("original-lost", document.original, doc_id)
     lost = {image for image in vault.pages.values() if image not in there}
-    lost |= _first(db, "SELECT thumbnail FROM pages") - there
+    lost |= (_first(db, "SELECT thumbnail FROM pages") | _first(db, "SELECT image FROM figures")) - there
     for sha256 in sorted(lost):
         yield from _image_problems(db, vault, "image-lost", sha256)
     waiting = "SELECT upload_id, artifact, name FROM uploads WHERE state <> 'done'"
@@ -284,7 +285,8 @@ def _unnamed(vault: Rows, artifacts: Artifacts, ref: ArtifactRef, erased: set[st
 def _image_problems(db: Connection, vault: Rows, kind: str, sha256: str) -> Iterator[Problem]:
     rows = db.execute(
         "SELECT doc_id, page_no FROM pages WHERE image = ?1"
-        " UNION SELECT doc_id, page_no FROM pages WHERE thumbnail = ?1",
+        " UNION SELECT doc_id, page_no FROM pages WHERE thumbnail = ?1"
+        " UNION SELECT doc_id, page_no FROM figures WHERE image = ?1",
         (sha256,),
     ).fetchall()
     for doc_id, page_no in sorted(rows):

@@ -13,6 +13,7 @@ from .codes import (
     probes_of,
 )
 from .features import ink_of, marks_of_page, marks_of_query
+from .look_hash import look_hash
 
 __all__ = [
     "BITS",
@@ -26,6 +27,7 @@ __all__ = [
     "PictureMarks",
     "ink_of",
     "keys_of",
+    "look_hash",
     "marks_of_page",
     "marks_of_query",
     "packed",

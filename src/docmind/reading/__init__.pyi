@@ -5,13 +5,14 @@ from .file_type import has_known_name, is_code, is_plain, is_short_mail, may_be_
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
-from .ocr.engine import Ocr, OcrPass, PictureText, telling, turn_of
+from .ocr.engine import ENGINE_NAMES, Ocr, OcrPass, PictureText, engines, languages, ocr_text, telling, turn_of
 from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
 from .reader import Reader, Reading
 from .sheets import is_sheet
 from .whole_text import text_of_file
 
 __all__ = [
+    "ENGINE_NAMES",
     "FileContents",
     "FileReader",
     "InstalledReader",
@@ -22,6 +23,7 @@ __all__ = [
     "Reader",
     "Reading",
     "Rules",
+    "engines",
     "find_browser",
     "grey_of_page",
     "has_known_name",
@@ -30,7 +32,9 @@ __all__ = [
     "is_plain",
     "is_sheet",
     "is_short_mail",
+    "languages",
     "may_be_plain",
+    "ocr_text",
     "open_picture",
     "open_query",
     "reader_capabilities",

@@ -1,6 +1,7 @@
 """The process that draws pages of which the sheet is stored in place of a picture.
 
-in   {quality, thumbnail_side} + a sheet      out  {} + the picture and its thumbnail as WebP, or {error, message, hint}
+in   {quality, thumbnail_side, images: [length, ...]} + a sheet + the pictures of its figures, one behind the other
+out  {} + the picture and its thumbnail as WebP, or {error, message, hint}
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
 def _drawn(header: dict[str, Any], blobs: list[bytes]) -> Frame:
     rules = Rules(image_quality=header["quality"], thumbnail_side_px=header["thumbnail_side"], marks=False)
-    picture = encode(draw_sheet(blobs[0]), rules)
+    sheet, joined = blobs
+    images, at = list[bytes](), 0
+    for length in header["images"]:
+        images.append(joined[at : at + length])
+        at += length
+    picture = encode(draw_sheet(sheet, images), rules)
     return {}, [picture.image, picture.thumbnail]
 
 

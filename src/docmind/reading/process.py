@@ -1,9 +1,9 @@
 """The reading process: one document in, its pages out, one frame each.
 
 in   {name, password, rules, skip, broken, browser} + the file
-out  {kind, facts, pages, told}, then {page_no, ..., losses} + text, words, image, thumbnail, marks, blocks for each
-     page, then {enclosed, failed} + the file for each file inside it, then {end, losses}; losses are those that were
-     seen, or counted again, since the page before
+out  {kind, facts, pages, told}, then {page_no, ..., losses, figures} + text, words, image, thumbnail, marks, blocks and
+     the images of its figures, one behind the other, for each page, then {enclosed, failed} + the file for each file
+     inside it, then {end, losses}; losses are those that were seen, or counted again, since the page before
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
      or {unknown}: readers of other packages, if any are on, may know the file (`plugin_process`)
@@ -11,10 +11,15 @@ out  {kind, facts, pages, told}, then {page_no, ..., losses} + text, words, imag
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
+import numpy as np
+from PIL import Image
+
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
+from docmind.picture_marks import look_hash
 from docmind.reading import file_type
 from docmind.reading.formats import READER_MODULES, Enclosing, Opened, Rules, reader
 
@@ -142,12 +147,21 @@ def _send(outgoing: BinaryIO, page: ParsedPage, losses: list[list[Any]]) -> None
         "confidence": page.confidence,
         "needs_ocr": page.needs_ocr,
         "is_layer_suspect": page.is_layer_suspect,
+        "figures": [
+            [each.box, each.size, each.text, each.caption, each.start, each.end, _look(each.image), len(each.image)]
+            for each in page.figures
+        ],
+        "dpi": page.dpi,
     }
-    write_frame(
-        outgoing,
-        head,
-        [page.text.encode("utf-8", "replace"), page.words, page.image, page.thumbnail, page.marks, page.blocks],
-    )
+    text = page.text.encode("utf-8", "replace")
+    images = b"".join([each.image for each in page.figures])
+    write_frame(outgoing, head, [text, page.words, page.image, page.thumbnail, page.marks, page.blocks, images])
+
+
+def _look(image: bytes) -> str:
+    """Return the hash of how a figure looks, of the WebP that this process made."""
+    with Image.open(io.BytesIO(image), formats=["WEBP"]) as picture:
+        return look_hash(np.asarray(picture.convert("L")))
 
 
 def _too_much_memory(name: str) -> TooLargeError:

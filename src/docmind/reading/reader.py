@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeGuard, get_args
@@ -30,16 +31,17 @@ from docmind.errors import (
 )
 from docmind.picture_marks import PictureMarks
 from docmind.reading.chromium import browser as chromium
+from docmind.reading.figures import LARGEST, LONGEST_SAID, MOST_OF_DOCUMENT, MOST_OF_PAGE, is_webp
 from docmind.reading.file_type import DRAWN, is_plain
 from docmind.reading.formats import engine_of
 from docmind.reading.plugins import limits_for, usable_readers
 from docmind.reading.sheets import is_sheet
-from docmind.records.documents import Enclosed, Facts, Loss, LossKind, ParsedPage, TextSource, Upload
+from docmind.records.documents import Enclosed, Facts, Loss, LossKind, PageFigure, ParsedPage, TextSource, Upload
 from docmind.rich_text import one_line
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 from docmind.wording import _, number_text
 
-_KIND = re.compile("[a-z]{1,8}")
+_KIND, _PHASH = re.compile("[a-z]{1,8}"), re.compile("[0-9a-f]{16}")
 _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _LONGEST_SENTENCE = 500
 _LONGEST_NAME = 400  # characters of the name of a file inside another, with its folders
@@ -63,7 +65,7 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
     """
     header, blobs = frame
     try:
-        text, words, image, thumbnail, marks, blocks = blobs
+        text, words, image, thumbnail, marks, blocks, images = blobs
         Words.unpack(words)
         if marks:
             PictureMarks.unpack(marks)
@@ -71,16 +73,47 @@ def page_of(frame: Frame, pages: int, before: Collection[int]) -> ParsedPage:
             raise ValueError("a page without a picture")
         shown = text.decode()
         unpack(blocks, len(shown))
+        shape = [header[name] for name in ("width", "height")]
+        figures = figures_of(header.pop("figures"), images, shape, len(shown))
         page = ParsedPage(
-            text=shown, words=words, image=image, thumbnail=thumbnail, marks=marks, blocks=blocks, **header
-        )
-    except (TypeError, ValueError, DamagedError) as error:
+            text=shown, words=words, image=image, thumbnail=thumbnail, marks=marks, blocks=blocks, figures=figures,
+            **header,
+        )  # fmt: skip
+    except (TypeError, ValueError, KeyError, DamagedError) as error:
         raise WorkerFailedError("a worker sent a page that cannot be read") from error
     sides = _is_count(page.width) and _is_count(page.height) and max(page.width, page.height) <= _LARGEST_SIDE
-    told = page.text_source in get_args(TextSource) and isinstance(page.confidence, int | float)
+    told = page.text_source in get_args(TextSource) and isinstance(page.confidence, int | float) and page.ocr is None
+    told = told and type(page.dpi) is int and 0 <= page.dpi <= _MOST
     if not (sides and told and _is_count(page.page_no) and page.page_no <= pages and page.page_no not in before):
         raise WorkerFailedError("a worker sent a page that cannot be one of this document")
     return page
+
+
+def figures_of(rows: list[Any], images: bytes, page: Sequence[int], length: int) -> tuple[PageFigure, ...]:
+    """Return the figures of a page of this width and height. Raises `ValueError`, `TypeError`."""
+    if len(rows) > MOST_OF_PAGE:
+        raise ValueError("more figures than a page can have")
+    found: list[PageFigure] = []
+    at = 0
+    for box, size, text, caption, start, end, phash, bytes_each in rows:
+        image = images[at : at + bytes_each]
+        at += len(image)
+        x, y, width, height = box
+        is_placed = all(type(side) is int for side in box) and min(x, y) >= 0 and min(width, height) > 0
+        is_placed = is_placed and x + width <= page[0] and y + height <= page[1]
+        is_sized = len(size) == 2 and all(_is_count(side) for side in size)
+        is_said = isinstance(text, str) and isinstance(caption, str) and 0 <= start <= end <= length
+        is_shown = len(image) == bytes_each <= LARGEST and is_webp(image) and _PHASH.fullmatch(phash) is not None
+        if not (is_placed and is_sized and is_said and is_shown):
+            raise ValueError("not a figure of this page")
+        told = one_line(text)[:LONGEST_SAID], one_line(caption)[:LONGEST_SAID]
+        found.append(
+            PageFigure(
+                box=(x, y, width, height), size=(size[0], size[1]), text=told[0], caption=told[1], start=start, end=end,
+                image=image, phash=phash,
+            )
+        )  # fmt: skip
+    return tuple(found)
 
 
 def enclosed_of(frame: Frame) -> Enclosed:
@@ -309,6 +342,7 @@ class Reading:
         self._worker: Worker | None = None
         self._shared: int | None = None  # files that the process of plain texts had read before; None: not that process
         self._is_ended = False
+        self._figures = 0  # of the pages so far
         self._inside: Frame | None = None  # the first file inside the document, which came after the last page
         self._may_share = not self._skip and is_plain(upload)
         try:
@@ -349,10 +383,19 @@ class Reading:
                     self._restart(error)
                     continue
                 self._skip.add(page.page_no)
-                yield page
+                yield self._with_most_figures(page)
         finally:
             if self._inside is None:
                 self.close()
+
+    def _with_most_figures(self, page: ParsedPage) -> ParsedPage:
+        """Return the page with as many figures as the document may still have; the others are told as lost."""
+        kept = page.figures[: MOST_OF_DOCUMENT - self._figures]
+        self._figures += len(kept)
+        left = len(page.figures) - len(kept)
+        if left:
+            self._note_losses({"losses": [["picture", left, f"page {page.page_no}"]]})
+        return replace(page, figures=kept) if left else page
 
     def enclosed(self) -> Iterator[Enclosed]:
         """Yield the files inside the document, once and after all pages; one of them is in memory at a time.

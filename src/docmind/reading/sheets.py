@@ -11,7 +11,8 @@ SHEET = b"DMSH\x01"
 
 SHEET, then as zlib the JSON of `{width, height, tall, lines: [[face, x, y, text], ...]}`; `width` and `height` are
 those of the picture in pixels, `tall` is the height of the layout (of a whole sheet where it is absent), `x` and `y`
-are those of a line in the layout.
+are those of a line in the layout. A sheet with figures has `pictures: [[x, y, width, height, digest], ...]` too: places
+in the layout, and the digest (`docmind.reading.figures.digest_of`) of the picture that belongs there.
 """
 
 

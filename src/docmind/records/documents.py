@@ -105,9 +105,45 @@ class Enclosed:
     error: str = ""
 
 
+OcrEngine = Literal["rapidocr", "tesseract"]
+OcrMode = Literal["auto", "always", "never"]
+"""Which pages OCR reads: those without a good text layer, all that have a picture, none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OcrChoice:
+    """How pages are read by OCR; what is empty is taken from the settings. `languages` are Tesseract's codes."""
+
+    engine: OcrEngine | Literal[""] = ""
+    languages: str = ""
+    mode: OcrMode | Literal[""] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OcrReading:
+    """How the text of a page was read from its picture: names and numbers, nothing of the text.
+
+    `engine` and `version` are of the program whose text was kept, `languages` are Tesseract's codes where it was that
+    one, `tries` counts the readings of the picture, of which one was kept, and `turn` is how far the picture was turned
+    for it, counter-clockwise in degrees. `dpi` is the resolution of the page image; 0 where the size of the sheet is
+    not known. `doubt`, 0..1, is the share of the text in lines that may be wrong.
+    """
+
+    engine: str
+    version: str = ""
+    languages: str = ""
+    tries: int = 1
+    turn: int = 0
+    dpi: int = 0
+    doubt: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageText:
-    """What a page says and how that was read: what every record of a page has. Sizes are pixels of the page image."""
+    """What a page says and how that was read: what every record of a page has. Sizes are pixels of the page image.
+
+    `ocr` is how OCR read it, None where it did not, or where that was before this was kept.
+    """
 
     page_no: int
     width: int
@@ -115,10 +151,32 @@ class PageText:
     text: str
     text_source: TextSource
     confidence: float
+    ocr: OcrReading | None = None
 
     def said(self) -> dict[str, Any]:
         """Return the values of these fields by name, for another record of the same page."""
         return {each.name: getattr(self, each.name) for each in fields(PageText)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFigure:
+    """A picture, chart or drawing on a page.
+
+    `box` is x, y, width and height in pixels of the page image, `size` the width and height of the picture itself.
+    `text` is its alternative text, `caption` what the file says below or above it. `text[start:end]` of the page is
+    the caption, or the alternative text where there is no caption; both are 0 where the page has neither. `image` is
+    a WebP that the reading process made, never bytes of the file: at most 1,600 pixels wide and high. `phash` is that
+    of `Figure`, empty until the reading process sends it.
+    """
+
+    box: tuple[int, int, int, int]
+    size: tuple[int, int]
+    text: str = ""
+    caption: str = ""
+    start: int = 0
+    end: int = 0
+    image: bytes = field(default=b"", repr=False)
+    phash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,10 +193,14 @@ class ParsedPage(PageText):
     needs_ocr: bool = False
     is_layer_suspect: bool = False
     """Whether `text` is to be compared with the picture: a layer that is not seen, on a page that is one picture."""
+    dpi: int = 0
+    """The resolution of `image`; 0 where the size of the sheet is not known."""
     marks: bytes = field(default=b"", repr=False)
     """The packed marks of `docmind.picture_marks`; empty where they are still to be made."""
     blocks: bytes = field(default=b"", repr=False)
     """The packed blocks of `docmind.blocks`; empty where nothing is known of the structure of the text."""
+    figures: tuple[PageFigure, ...] = ()
+    """From top to bottom; at most 64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,6 +453,36 @@ class Heading:
     level: int
     text: str
     page_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A picture, chart or drawing on a page of a document, which is kept beside the page.
+
+    `number` counts those of a page, from 1. `box` is its place on the page image, `width` and `height` are the pixels
+    of the picture itself. `caption` is what stands below or above it, `alt` its alternative text; both may be empty.
+    `text[start:end]` of the page is the caption, or the alternative text where there is no caption; both are 0 where
+    the page has neither. `phash` is a hash of its look, 16 hex digits; pictures that look alike differ in few bits.
+    `image` names the encrypted picture, a WebP.
+    """
+
+    doc_id: str
+    page_no: int
+    number: int
+    box: Box
+    width: int
+    height: int
+    caption: str = ""
+    alt: str = ""
+    start: int = 0
+    end: int = 0
+    phash: str = ""
+    image: ArtifactRef
+
+    @property
+    def label(self) -> str:
+        """What it is called: its caption, else its alternative text, else its place."""
+        return self.caption or self.alt or _("Figure on page {n}").format(n=self.page_no)
 
 
 @dataclass(frozen=True, slots=True)

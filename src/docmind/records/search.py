@@ -305,8 +305,10 @@ class Hit(PageHit):
     page from 0; `heading` is what stands above the passage, and `heading_path` all titles above it, outermost first,
     where the file says them; in source code the last ones are what it defines. `context` is the caption and the names
     of the columns of a table that the passage is a part of, where they stand elsewhere, and of code what it stands in.
-    `ocr_confidence`, 0..1, is that of the passage's least certain line, None without OCR. `rerank_score` is the
-    cross-encoder's, None where none has read the page.
+    `figure` is the number of the figure on its page that the passage tells of, 0 for none; its box is the first of
+    `boxes`, and its words the others. `ocr_confidence`, 0..1, is that of the passage's least certain line, None without
+    OCR, and `ocr_engine` the program that read it, "" where it is not known. `rerank_score` is the cross-encoder's,
+    None where none has read the page.
     """
 
     modality: Modality = PAGE_IMAGE
@@ -321,7 +323,9 @@ class Hit(PageHit):
     chunk_index: int | None = None
     text_source: TextSource | None = None
     ocr_confidence: float | None = None
+    ocr_engine: str = ""
     rerank_score: float | None = None
+    figure: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from docmind.embedding import (
 from docmind.errors import NotFoundError
 from docmind.late_interaction import matches, scores
 from docmind.records.documents import DocumentInfo
+from docmind.search.figures import AS_GOOD, repeating
 
 PAGES = 25  # of the ranking are scored
-WINDOWS = 8  # of one page at most
+WINDOWS = 8  # of one page at most, and as many of its figures
 _BATCH = 64  # texts per transaction: the most that a crash can lose
 
 
@@ -32,7 +33,8 @@ _BATCH = 64  # texts per transaction: the most that a crash can lose
 class Likeness:
     """MaxSim of pages by page id, which is that of their best window. `nodes` has their windows, best first.
 
-    `missing` counts pages of which no window has token vectors.
+    A figure's window that only repeats words of its page counts for the order of the windows alone, unless figures are
+    asked for. `missing` counts pages of which no window has token vectors.
     """
 
     pages: Mapping[str, float]
@@ -46,9 +48,13 @@ class Rerank:
     def __init__(self, catalog: Catalog, nodes: NodeStore, embedder: TokenEmbedder) -> None:
         self._catalog, self._nodes, self._embedder = catalog, nodes, embedder
 
-    def likeness(self, query: QueryTokens, pages: Mapping[str, Sequence[str]]) -> Likeness:
+    def likeness(
+        self, query: QueryTokens, pages: Mapping[str, Sequence[str]], *, wants_figures: bool = False
+    ) -> Likeness:
         """Score pages; `pages` gives for each page id the nodes to prefer. Raises `DamagedError`."""
-        windows = {page_id: self._windows(page_id, first) for page_id, first in pages.items()}
+        beside: set[str] = set()
+        windows = {page_id: self._windows(page_id, first, beside) for page_id, first in pages.items()}
+        beside = set() if wants_figures else beside
         hashes = [node.content_hash for nodes in windows.values() for node in nodes]
         tokens = self._nodes.tokens(self._embedder.token_fingerprint, hashes)
         known = [key for key in dict.fromkeys(hashes) if key in tokens]
@@ -56,10 +62,12 @@ class Rerank:
         best: dict[str, float] = {}
         ranked: dict[str, Sequence[NodeRecord]] = {}
         for page_id, nodes in windows.items():
-            told = [found[node.content_hash] for node in nodes if node.content_hash in found]
+            scored = {node.node_id: found[node.content_hash] for node in nodes if node.content_hash in found}
+            told = [score for node_id, score in scored.items() if node_id not in beside]
             if told:
                 best[page_id] = max(told)
-                ranked[page_id] = sorted(nodes, key=lambda node: -found.get(node.content_hash, -1.0))
+                shown = {node_id: score / AS_GOOD if node_id in beside else score for node_id, score in scored.items()}
+                ranked[page_id] = sorted(nodes, key=lambda node: -shown.get(node.node_id, -1.0))
         return Likeness(best, ranked, sum(1 for nodes in windows.values() if nodes) - len(best))
 
     def matches(self, query: QueryTokens, node: NodeRecord) -> list[tuple[int, int]]:
@@ -112,8 +120,13 @@ class Rerank:
     def _text(self, node: NodeRecord) -> str:
         return self._catalog.page(node.doc_id, node.page_no).text
 
-    def _windows(self, page_id: str, first: Iterable[str]) -> list[NodeRecord]:
+    def _windows(self, page_id: str, first: Iterable[str], beside: set[str]) -> list[NodeRecord]:
+        """Return the windows of a page, those to prefer first; add those that only repeat its words to `beside`."""
         doc_id, page_no = page_id.split("::page::")
         place = {node_id: at for at, node_id in enumerate(first)}
         nodes = self._nodes.of_page(doc_id, int(page_no))
-        return sorted(nodes, key=lambda node: place.get(node.node_id, len(place)))[:WINDOWS]
+        repeated = repeating(nodes)
+        beside |= repeated
+        ordered = sorted(nodes, key=lambda node: place.get(node.node_id, len(place)))
+        own = [node for node in ordered if node.node_id not in repeated][:WINDOWS]
+        return [*own, *[node for node in ordered if node.node_id in repeated][:WINDOWS]]

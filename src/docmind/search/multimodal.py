@@ -29,6 +29,7 @@ from docmind.records.search import (
 )
 from docmind.records.values import LONGEST_QUESTION
 from docmind.runtime import TimedCall, TimedCalls, ms_since
+from docmind.search.figures import FIGURE, figure_around
 from docmind.search.fusion import (
     DEPTH,
     FEW,
@@ -163,7 +164,7 @@ class MultimodalSearch:
             if is_final and kind is not None:
                 question = query.question or telling(_whole_words(text))
                 ordered = self._second.over(ordered, kind, collected, question=question, picture=query.picture)
-            hits = [_outlined(hit) for hit in self._first(ordered, query.k)]
+            hits = [self._as_figure(_outlined(hit)) for hit in self._first(ordered, query.k)]
             return replace(
                 self._result(query, hits, collected, at, started),
                 lists=tuple(collected.reports[each] for each in wanted if each in collected.reports),
@@ -322,6 +323,21 @@ class MultimodalSearch:
             if told := self._told(hit):
                 hits.append(replace(told, rank=len(hits) + 1))
         return hits
+
+    def _as_figure(self, hit: MultimodalHit) -> MultimodalHit:
+        """Return a hit of a picture as the figure that it was found in, where its outline lies within one."""
+        if not hit.quad:
+            return hit
+        try:
+            figures = self._catalog.figures.of_pages([(hit.doc_id, hit.page_no)])
+        except DamagedError:
+            self._catalog.note_damage(hit.doc_id, hit.page_no)
+            return hit
+        shown = figure_around(hit.quad, figures.get((hit.doc_id, hit.page_no), ()))
+        if shown is None:
+            return hit
+        told = shown.caption or shown.alt
+        return replace(hit, modality=FIGURE, figure=shown.number, text=told or hit.text, boxes=(shown.box,))
 
     def _told(self, hit: MultimodalHit) -> MultimodalHit | None:
         """Add the beginning of its page's text to a hit not found by words; None where the page was deleted."""

@@ -14,7 +14,7 @@ import numpy as np
 from docmind.answers import nearest_heading
 from docmind.blocks import PageBlock
 from docmind.config import Settings
-from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words
+from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words, figures_told
 from docmind.embedding import (
     QueryTokens,
     TextEmbedder,
@@ -28,15 +28,18 @@ from docmind.embedding import (
 )
 from docmind.errors import DamagedError, DocMindError, IndexEngineError, IndexMismatchError
 from docmind.index import Scored, SearchIndex, Sparse, VectorQuery
+from docmind.records.documents import Figure
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, SearchResult
 from docmind.runtime import ms_since
 from docmind.search.cross_encoder import Judge
-from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, Knows, lift, rank_pages, rrf
+from docmind.search.figures import FIGURE, repeating, wants_figures
+from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, Knows, lift, lift_figures, rank_pages, rrf
 from docmind.search.late_text import PAGES, Rerank
 from docmind.search.measures import Lines, lines_of
 from docmind.wording import _, ngettext
 
+_FIGURES = 50  # passages of figures that may be in the dense list beside the candidates
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 _NAME_CHARS = 120  # of a document's name before a passage that a cross-encoder reads
 _LINES_WEIGHT = 0.5  # of the lines that a measure is made of, against 1.0 of the question's own words
@@ -47,7 +50,8 @@ class _Found:
     """Page ids with fused scores, best first; for each page the nodes in the dense list, best first.
 
     `read` has the nodes of pages that late interaction has scored, best first. `ranks` has the place of each page in
-    each ranking.
+    each ranking. `modalities` are the kinds of passages that are asked for, empty for all, and `wants_figures` tells
+    that figures are.
     """
 
     pages: list[tuple[str, float]]
@@ -58,6 +62,8 @@ class _Found:
     degraded: list[Degraded]
     timings_ms: dict[str, float]
     ranks: Mapping[Ranking, Mapping[str, Rank]]
+    modalities: Collection[str] = ()
+    wants_figures: bool = False
 
 
 class TextSearch:
@@ -140,7 +146,10 @@ class TextSearch:
             degraded.append(Degraded("unprepared", told.format(n=awaiting)))
         timings["embed"] = ms_since(at)
         at = time.perf_counter()
+        wanted = wants_figures(question, filters)
         dense, sparse = self._lists(question, lines, vector, filters)
+        if not wanted:
+            dense = self._ranking_pages(dense)
         timings["search"] = ms_since(at)
         at = time.perf_counter()
         nodes: dict[str, list[str]] = {}
@@ -150,6 +159,11 @@ class TextSearch:
         worded = [(str(point.payload["page_id"]), point.score) for point in sparse]
         knows = _knows(self._embedder, question)
         pages = self._fuse(nearest, worded, knows, self._awaiting(worded) if awaiting else ())
+        if wanted and not filters.modalities:
+            pages = lift_figures(
+                pages,
+                [(str(one.payload["page_id"]), one.score) for one in dense if one.payload["modality"] == FIGURE],
+            )
         ranks: dict[Ranking, Mapping[str, Rank]] = {
             "dense": _ranks("dense", nearest),
             "sparse": _ranks("sparse", worded),
@@ -159,11 +173,19 @@ class TextSearch:
         at = time.perf_counter()
         read: Mapping[str, Sequence[NodeRecord]] = {}
         if tokens is not None:
-            pages, read, likeness = self._reranked(tokens, pages, nodes, knows, degraded)
+            pages, read, likeness = self._reranked(tokens, pages, nodes, knows, degraded, wants_figures=wanted)
             ranks["rerank"] = _ranks("rerank", sorted(likeness.items(), key=lambda item: -item[1]))
         timings["rerank"] = ms_since(at)
         nearest_cosine = dense[0].score if dense else None
-        return _Found(pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks)
+        return _Found(pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks, filters.modalities, wanted)
+
+    def _ranking_pages(self, dense: list[Scored]) -> list[Scored]:
+        """Return the dense list without figures that only repeat words of their page, as long as it would be then."""
+        figures = [str(point.payload["page_id"]) for point in dense if point.payload["modality"] == FIGURE]
+        beside = {
+            one for page_id in dict.fromkeys(figures) for one in repeating(self._nodes.of_page(*_page_key(page_id)))
+        }
+        return [point for point in dense if point.id not in beside][: self._settings.retrieve.candidates]
 
     def _embed(
         self, question: str, lines: Lines | None, degraded: list[Degraded]
@@ -207,12 +229,15 @@ class TextSearch:
         nodes: Mapping[str, Sequence[str]],
         knows: Knows,
         degraded: list[Degraded],
+        *,
+        wants_figures: bool,
     ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]], Mapping[str, float]]:
         """Return the pages with late interaction added to the first of them, their windows, best first, and MaxSim."""
         if self.rerank is None or not len(tokens.vectors):
             return pages, {}, {}
         try:
-            likeness = self.rerank.likeness(tokens, {page: nodes.get(page, ()) for page, _unused in pages[:PAGES]})
+            first = {page: nodes.get(page, ()) for page, _unused in pages[:PAGES]}
+            likeness = self.rerank.likeness(tokens, first, wants_figures=wants_figures)
         except DamagedError as error:
             degraded.append(Degraded("late interaction", str(error)))
             return pages, {}, {}
@@ -265,7 +290,8 @@ class TextSearch:
         collection, limit = self._settings.database.qdrant_text_collection, self._settings.retrieve.candidates
         queries: dict[str, VectorQuery] = {}
         if vector is not None:
-            queries["dense"] = VectorQuery(collection, "text-dense", self._blind.dense(vector), limit, filters)
+            spare = _FIGURES if self._catalog.figures.are_there() else 0
+            queries["dense"] = VectorQuery(collection, "text-dense", self._blind.dense(vector), limit + spare, filters)
         terms = query_terms(question, " ".join(lines or ()), _LINES_WEIGHT)
         if len(terms.indices) and self._settings.retrieve.fusion != "dense":
             sparse = Sparse(self._blind.sparse(terms.indices), terms.values)
@@ -311,6 +337,7 @@ class TextSearch:
                 nodes = self._nodes_of(page_id, ranking) if page else []
                 words = Words.unpack(page.words) if page else None
                 structure = page.structure() if page else ()
+                figures = self._figures(key, nodes)
                 if doc_id not in names:
                     names[doc_id] = self._catalog.name_and_title(doc_id)
             except DamagedError:  # reported by `damage`, like pages that cannot be read
@@ -325,8 +352,13 @@ class TextSearch:
             ranks = tuple(places[page_id] for places in ranking.ranks.values() if page_id in places)
             for node in nodes if dedup_key == "node_id" else nodes[:1]:
                 if len(hits) < k:
-                    hits.append(_hit(len(hits) + 1, score, name[0], (page, words, structure), node, ranks))
+                    hits.append(_hit(len(hits) + 1, score, name[0], (page, words, structure, figures), node, ranks))
         return tuple(hits)
+
+    def _figures(self, page: tuple[str, int], nodes: Sequence[NodeRecord]) -> Sequence[Figure]:
+        """Return the figures of a page, where a passage tells of one."""
+        is_told = any(node.modality == FIGURE for node in nodes)
+        return self._catalog.figures.of_pages([page]).get(page, ()) if is_told else ()
 
     def _is_below_cutoff(self, page_id: str, nodes: Sequence[NodeRecord], ranking: _Found) -> bool:
         """Return whether the page's nearest window has a cosine below the cutoff, where one is set."""
@@ -339,6 +371,15 @@ class TextSearch:
         return max((float(vector @ ranking.vector) for vector in vectors.values()), default=-1.0) < cutoff
 
     def _nodes_of(self, page_id: str, ranking: _Found) -> list[NodeRecord]:
+        """Return the page's nodes of the kinds that are asked for, best first; figures first where one is."""
+        nodes = self._ordered(page_id, ranking)
+        if ranking.modalities:
+            return [node for node in nodes if node.modality in ranking.modalities] or nodes
+        if ranking.wants_figures:
+            return sorted(nodes, key=lambda node: node.modality != FIGURE)
+        return nodes
+
+    def _ordered(self, page_id: str, ranking: _Found) -> list[NodeRecord]:
         """Return the page's nodes, best first: by late interaction, else by the dense list or by stored vectors."""
         if page_id in ranking.read:
             named = ranking.nodes.get(page_id, ())
@@ -348,6 +389,9 @@ class TextSearch:
             found = self._nodes.nodes(ranking.nodes[page_id])
             return list(found.values())
         nodes = self._nodes.of_page(*_page_key(page_id))
+        if not ranking.wants_figures:
+            beside = repeating(nodes)
+            nodes = [node for node in nodes if node.node_id not in beside]
         if ranking.vector is None or len(nodes) < 2:
             return nodes
         vectors = self._nodes.vectors(self._embedder.fingerprint, (node.content_hash for node in nodes))
@@ -385,11 +429,12 @@ def _ranks(ranking: Ranking, scored: Iterable[tuple[str, float]]) -> dict[str, R
     return ranks
 
 
-_Read = tuple[PageRecord, Words, tuple[PageBlock, ...]]
+_Read = tuple[PageRecord, Words, tuple[PageBlock, ...], Sequence[Figure]]
 
 
 def _hit(rank: int, score: float, document: str, read: _Read, node: NodeRecord, ranks: tuple[Rank, ...]) -> Hit:
-    page, words, structure = read
+    page, words, structure, figures = read
+    told = figures_told(figures, node.start, node.end, node.context) if node.modality == FIGURE else []
     path = next((one.path for one in structure if one.start <= node.start < one.end), ())
     judged = next((place.score for place in ranks if place.ranking == "cross_encoder"), None)
     return Hit(
@@ -400,8 +445,9 @@ def _hit(rank: int, score: float, document: str, read: _Read, node: NodeRecord, 
         page_no=page.page_no,
         page_id=page.page_id,
         modality=node.modality,
-        text=page.text[node.start : node.end],
-        boxes=words.boxes_of(node.start, node.end),
+        text=page.text[node.start : node.end] or node.context,
+        boxes=(*(one.box for one in told), *words.boxes_of(node.start, node.end)),
+        figure=told[0].number if told else 0,
         node_id=node.node_id,
         language=node.language,
         page_width=page.width,
@@ -413,6 +459,7 @@ def _hit(rank: int, score: float, document: str, read: _Read, node: NodeRecord, 
         chunk_index=node.ordinal,
         text_source=page.text_source,
         ocr_confidence=_ocr_confidence(page, words, node),
+        ocr_engine=page.ocr.engine if page.ocr is not None else "",
         rerank_score=judged,
         image=page.image,
         thumbnail=page.thumbnail,

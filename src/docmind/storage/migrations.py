@@ -373,6 +373,26 @@ def m023_enclosed(db: Connection) -> None:
     db.execute("CREATE INDEX uploads_parent ON uploads (parent_id) WHERE parent_id <> ''")
 
 
+def m024_figures(db: Connection) -> None:
+    """Create the table of figures: pictures, charts and drawings on pages, each with the artifact that shows it.
+
+    They go with their page. Documents that are there have none until their file is read again.
+    """
+    db.execute(
+        """CREATE TABLE figures (
+            doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE, page_no INTEGER NOT NULL,
+            number INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL, w INTEGER NOT NULL, h INTEGER NOT NULL,
+            width INTEGER NOT NULL, height INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+            caption TEXT NOT NULL, alt TEXT NOT NULL, phash TEXT NOT NULL, image TEXT NOT NULL,
+            image_suffix TEXT NOT NULL, PRIMARY KEY (doc_id, page_no, number)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX figures_image ON figures (image)")
+    db.execute(
+        "CREATE TRIGGER figures_dropped AFTER DELETE ON pages"
+        " BEGIN DELETE FROM figures WHERE doc_id = OLD.doc_id AND page_no = OLD.page_no; END"
+    )
+
+
 def m025_corrections(db: Connection) -> None:
     """Create the table of corrections by hand, and add to pages what was read where corrections changed it.
 
@@ -388,6 +408,11 @@ def m025_corrections(db: Connection) -> None:
             PRIMARY KEY (doc_id, page_no, number)) WITHOUT ROWID"""
     )
     db.execute("ALTER TABLE pages ADD COLUMN uncorrected BLOB NOT NULL DEFAULT x''")
+
+
+def m026_ocr_of_pages(db: Connection) -> None:
+    """Add to pages how OCR read them, as JSON; of those that are there it is not known."""
+    db.execute("ALTER TABLE pages ADD COLUMN ocr TEXT NOT NULL DEFAULT ''")
 
 
 def m027_mails(db: Connection) -> None:
@@ -429,7 +454,9 @@ MIGRATIONS: tuple[Migration, ...] = (
     m021_pages_that_wait,
     m022_series,
     m023_enclosed,
+    m024_figures,
     m025_corrections,
+    m026_ocr_of_pages,
     m027_mails,
     m028_uploads_that_replace,
 )

@@ -8,16 +8,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from docmind.tables.role_words import (
+    BEST,
     BOTH,
     COMING,
+    CONTAINERS,
+    DATED,
     INWARD,
     LEAVING,
+    MODALS,
     OPPOSITES,
     OUTWARD,
+    OWNING,
     RELATED,
     ROLES,
     TIMES,
+    WON,
+    WORST,
 )
+from docmind.tables.word_forms import forms_of
 from docmind.tables.wordlists import (
     ABOVE,
     AFTER,
@@ -133,10 +141,11 @@ def _starts_of(word: Word) -> frozenset[str]:
     starts = {text[: 3 if text.endswith("es") or len(text) < 6 else 4], word.root}
     if text.startswith(("ge", "un")) and len(text) > 5:
         starts.add(text[2:5])  # `geprüft` by a `Prüfer`, `unpaid` where a column is `Paid`
+    starts |= {one[:4] for one in forms_of(text)}
     if text in OPPOSITES:
-        starts.add(OPPOSITES[text][:4])
+        starts |= {one[:4] for one in OPPOSITES[text]}
     groups = [related for related in RELATED if text in related]
-    groups += [headers for verbs, headers in ROLES if text in verbs]
+    groups += [headers for verbs, headers in (*ROLES, *DATED) if text in verbs]
     groups += [side for asked, side in ((LEAVING, OUTWARD), (COMING, INWARD)) if text in asked]
     return frozenset(starts | {one[:4] for group in groups for one in group})
 
@@ -147,7 +156,7 @@ _ELSEWHERE = (
     | frozenset(HOW) | frozenset().union(*NEGATIONS.values()) | CURRENCIES
     | AMOUNTS | CHANGING
     | NEUTRAL | PEOPLE | QUANTITIES | NEGATIVE | POSITIVE | frozenset(NUMBER_WORDS) | frozenset(ORDINALS)
-    | BOTH | TIMES
+    | BOTH | TIMES | MODALS | CONTAINERS | OWNING | WON | BEST | WORST
     | {"%", "years", "euros", "euro", "eur", "usd", "dollars"}
 )  # fmt: skip
 """Words that stand for something else than a word of the table."""
@@ -180,6 +189,9 @@ def asked_of(question: str) -> Asked | None:
         if texts[at] in ORDINALS and at + 1 < len(texts) and texts[at + 1] in QUARTERS | HALVES:
             at += 2
             continue
+        if found and len(found) > 1 and len(after := longest(PHRASES, texts, at + 1)) > 1 and found[1] == after[0]:
+            at += 1  # `le plus cher` is `plus cher`
+            found = after
         size = max((len(key) for key in (compared, timed) if key), default=0)
         if found and len(found) >= size:
             tasks.append((PHRASES[found], at, at + len(found)))

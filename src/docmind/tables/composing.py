@@ -15,7 +15,11 @@ from docmind.tables.reading import (
 )
 from docmind.tables.role_words import (
     COMPARATIVES,
+    HOLDERS,
+    OWNING,
     ROLES,
+    TELEPHONES,
+    THINGS,
 )
 from docmind.tables.series import (
     added,
@@ -27,6 +31,7 @@ from docmind.tables.superlatives import (
 from docmind.tables.wordlists import (
     AMOUNT_HEADERS,
     AMOUNTS,
+    ASKED_COLUMNS,
     COUNT_HEADERS,
     DEADLINES,
     DIFFERENT,
@@ -39,6 +44,7 @@ from docmind.tables.wordlists import (
     WHICH,
     YES_NO,
 )
+from docmind.tables.words import akin
 
 
 def query_of(r: Reading) -> TableQuery | None:
@@ -66,7 +72,7 @@ def query_of(r: Reading) -> TableQuery | None:
         column = r.measured(numeric)
         if group is not None and (unit or (r.columns[group].type == "date" and not r.is_unique(group))):
             r.is_sure = False  # the mean of each month, or of the sums of the months
-        elif group is not None and r.is_unique(group):
+        elif group is not None and (r.is_unique(group) or _is_head(r, group)):
             group = None  # each row is a group
         task = "mean" if r.has("mean") else "median"
         return None if column is None else TableQuery(task, filters, column, group=group, unit=unit)
@@ -94,12 +100,18 @@ def query_of(r: Reading) -> TableQuery | None:
             return None
         if not filters and len(r.tables) == len(r.names.tables) and r.texts[2:3] in (["is"], ["are"]):
             r.is_sure = False  # `how much is the fee` asks for one of them, not for their sum
-        if not (is_money or r.has_value or numeric or (r.subject and filters)):
+        if not (is_money or r.has_value or numeric or r.role is not None or (r.subject and filters)):
             return None
         if filters and _is_rate(r, column):
             return TableQuery("lookup", filters, column, label=label)
         return TableQuery("sum", filters, column, label=label)
     return _lookup(r, targets, label, filters)
+
+
+def _is_head(r: Reading, column: int) -> bool:
+    """Return whether a column has the name that the title gives to rows: `Concert` of a list of concerts."""
+    header = [word.text for word in r.names.headers[column]]
+    return column == 0 and any(akin(one, word.text) for one in header for title in r.names.titles for word in title)
 
 
 def _difference(r: Reading, numeric: Sequence[int], filters: tuple[Filter, ...]) -> TableQuery | None:
@@ -170,7 +182,9 @@ def _check(r: Reading, filters: tuple[Filter, ...]) -> TableQuery | None:
     others = tuple(one for one in filters if one not in rows)
     if len(flags) == 1 and named:
         rows, others = [one for one in filters if one.column != flags[0]], (Filter(flags[0], "=", (1.0,)),)
-    elif not others and len(events) == 1 and named and not flags:
+    if not others and not events:
+        events = [at for at in r.mentioned if at in r.measures() and r.has_gaps(at) and OWNING & set(r.texts)]
+    if len(flags) != 1 and not others and len(events) == 1 and named and not flags:
         others = (Filter(events[0], "is not null"),)
     if not rows or not others:
         return None
@@ -224,6 +238,11 @@ def _count(
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
     label = _label(r, targets)
+    if phrase.endswith(("number of", "numero de")) and r.texts[0] in _NUMBER_ASKED and filters:
+        phones = [at for at in range(len(r.columns)) if any(word.text in TELEPHONES for word in r.names.headers[at])]
+        if len(phones) == 1:
+            return TableQuery("lookup", filters, phones[0], label=label)
+        r.is_sure = r.is_sure and not any(r.is_unique(one.column) for one in filters)
     if len(numeric) == 1 and numeric[0] in r.series and (filters or counts_measure(r)):
         return TableQuery("sum", filters, numeric[0], group=group, unit=unit)
     if len(numeric) == 1 and filters and all(one.column == label for one in filters):
@@ -262,6 +281,9 @@ def _count(
     return TableQuery("count", filters, None, group=group, unit=unit)
 
 
+_NUMBER_ASKED = frozenset({"what", "whats", "wie", "was", "qual", "cual", "quel"})
+
+
 def _is_done(r: Reading, end: int, column: int) -> bool:
     """Return whether a column of numbers is named by what was done with what is counted: `are booked`."""
     return any(at > end + 1 and r.texts[at - 1] in YES_NO | {"been"} for at in r.mentioned.get(column, ()))
@@ -292,6 +314,7 @@ def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
     label = _label(r, ())
     return any(
         one.column == label
+        or any(word.text in HOLDERS for word in r.names.headers[one.column])
         or (label is not None and r.is_code(label) and r.is_unique(one.column))
         or r.columns[one.column].type != "text"
         or one.column in r.mentioned
@@ -322,20 +345,41 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if not wanted and label is not None and r.texts[0] in WHICH and len(r.texts) > 2:
         is_place = r.texts[1] in YES_NO and r.texts[2] in ("in", "on", "at", "im", "auf", "en", "em")
         wanted = [label] if is_place or r.by[1] == "value" else wanted
+    if not wanted and not is_list and r.texts[0] in ("what", "was", "que") and "role" in r.by:
+        things = [at for at in range(len(r.columns)) if any(word.text in THINGS for word in r.names.headers[at])]
+        wanted = things if len(things) == 1 and things[0] not in filtered else wanted
     if not wanted and not is_list and r.texts[0] in WHICH and _is_of_role(r, filters):
         filtered = {one.column for one in filters}
         texts = [at for at, one in enumerate(r.columns) if one.type == "text" and at not in filtered]
         wanted = [at for at in texts if not r.is_code(at)][:1]
-    if label is not None and wanted == [label] and r.columns[label].type == "text" and _is_verb(r, label):
-        r.is_sure = False  # `what did they order` asks for more than the code of the order
+    if len(wanted) == 1 and r.texts[0] in WHICH and _is_verb(r, wanted[0]):
+        things = [at for at in range(len(r.columns)) if any(word.text in THINGS for word in r.names.headers[at])]
+        if len(things) == 1 and things[0] not in filtered:
+            wanted = things  # `what did they order` asks for more than the code of the order
+        elif wanted == [label]:
+            r.is_sure = False
     is_of_flags = any(text in AMOUNTS for text in r.texts) and all(
         r.columns[one.column].type == "bool" for one in filters
     )
     if len(wanted) == 1 and wanted[0] in r.measures() and (is_of_flags or _is_over_time(r, wanted[0], filters)):
         return TableQuery("sum", filters, wanted[0], label=label)
+    is_limited = any(one.operator != "in" and one.column in wanted for one in filters)
+    if (
+        wanted
+        and set(wanted) <= filtered
+        and is_limited
+        and label is not None
+        and any(one in LISTS for one in r.texts[:2])
+    ):
+        wanted = [label]  # `what has to be eaten by April` asks for the food
+    if len(wanted) == 1 and not is_list and {one.column for one in filters} == set(wanted) and _is_one_cell(filters):
+        return None  # a cell is no answer to itself
     if len(wanted) == 1:
         is_how = any(one in ("how", "wie") and two in HOW for one, two in pairwise(r.texts))
-        is_other = is_how and all(one.column != label for one in filters)
+        is_other = is_how and all(
+            one.column != label and r.columns[one.column].type == "text" and not _is_of_person(r, one.column)
+            for one in filters
+        )
         if wanted[0] in r.measures() and (is_other or not _is_of_label(r, filters)):
             r.is_sure = False  # the population of a capital is not that of the country in its row
         return TableQuery("lookup", filters, wanted[0], label=label)
@@ -344,6 +388,18 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if is_list:
         return TableQuery("lookup", filters, label, label=label) if label is not None else None
     return None
+
+
+def _is_of_person(r: Reading, column: int) -> bool:
+    """Return whether `how high` is asked of what a person has to pay, whom a row is about."""
+    is_height = any(text in ("hoch", "high") for text in r.texts)
+    return (
+        is_height and r.is_unique(column) and any(word.text in ASKED_COLUMNS["who"] for word in r.names.headers[column])
+    )
+
+
+def _is_one_cell(filters: tuple[Filter, ...]) -> bool:
+    return all(one.operator == "in" and len(one.values) == 1 for one in filters)
 
 
 def _is_of_role(r: Reading, filters: tuple[Filter, ...]) -> bool:

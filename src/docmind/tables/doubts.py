@@ -31,7 +31,9 @@ from docmind.tables.role_words import (
     EXISTING,
     FEES,
     INCOME_HEADERS,
+    LASTING,
     LEAVING,
+    LENGTHS,
     OFTEN,
     ONCE,
     PARTICLES,
@@ -40,6 +42,7 @@ from docmind.tables.role_words import (
     TIMED_FIRMLY,
     UNITARY,
 )
+from docmind.tables.word_forms import is_derived
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
     COUNT_HEADERS,
@@ -93,6 +96,8 @@ def is_of_one(r: Reading, query: TableQuery) -> bool:
 
 def _ignores_deed(r: Reading, query: TableQuery) -> bool:
     """Doubt a count of rows that have been `booked`, have `passed` or `given up`, of which no column tells."""
+    if query.task == "count" and query.is_distinct and not query.filters and "role" in r.by:
+        return True
     if query.task not in ("count", "share") or query.is_distinct or query.column is not None:
         return False
     ignored = [at for at, by in enumerate(r.by) if by == "light"]
@@ -112,8 +117,12 @@ def _is_particle(r: Reading, at: int) -> bool:
 
 def _ignores_attribute(r: Reading, query: TableQuery) -> bool:
     """Doubt `large rooms` and `single rooms`: an adjective that no cell has."""
+    is_of_rows = query.task in ("largest", "smallest") and query.group is None
     return query.task != "check" and any(
-        text in ATTRIBUTES and by == "light" and r.texts[at - 1] not in ("how", "wie", "too", "so")
+        text in ATTRIBUTES
+        and by == "light"
+        and not (is_of_rows and text == "single")
+        and r.texts[at - 1] not in ("how", "wie", "too", "so")
         for at, (text, by) in enumerate(zip(r.texts, r.by, strict=True))
     )
 
@@ -161,8 +170,17 @@ def _ignores_each(r: Reading, query: TableQuery) -> bool:
             and text in PER
             and text not in ("by", "por", "par", "nach", "segun", "selon")
         ):
-            return query.task not in ("mean", "median") or not _has_row_for_each(r, r.texts[at + 1])
+            has_row = _has_row_for_each(r, r.texts[at + 1]) or any(
+                akin(r.texts[at + 1], one) for one in _title_words(r)
+            )
+            return query.task not in ("mean", "median") or not has_row
     return False
+
+
+def _title_words(r: Reading) -> set[str]:
+    """Return the words of the first column that names the rows as the title does."""
+    titles = {word.text for title in r.names.titles for word in title}
+    return {word.text for word in r.names.headers[0] if any(akin(word.text, one) for one in titles)}
 
 
 def _has_row_for_each(r: Reading, text: str) -> bool:
@@ -269,6 +287,8 @@ def _matches_by_beginning(r: Reading, query: TableQuery) -> bool:
 
 def _only_begins(text: str, header: Collection[str]) -> bool:
     alike = [one for one in header if same(text, one)]
+    if any(is_derived(text, one) for one in alike):
+        return False
     return bool(alike) and not any(text.startswith(one[:-2]) or one.startswith(text[:-2]) for one in alike)
 
 
@@ -311,10 +331,16 @@ def _is_other_measure(r: Reading, query: TableQuery) -> bool:
     if query.column is None or query.task not in ("largest", "smallest") or query.group is not None:
         return False
     phrases = ("_".join(r.texts[a:b]) for task, a, b in r.asked.tasks if task in ("largest", "smallest"))
-    wanted = frozenset[str]().union(*(MEASURES[phrase] for phrase in phrases if phrase in EXACT_MEASURES))
+    wanted = frozenset[str]().union(
+        *(MEASURES[phrase] for phrase in phrases if phrase in EXACT_MEASURES or phrase in LASTING | LENGTHS)
+    )
     header = r.names.headers[query.column]
     is_money = r.columns[query.column].unit in CURRENCIES
-    is_fitting = is_money or r.columns[query.column].type == "duration" or r.tells_time(query.column)
+    is_fitting = (
+        (is_money and not set(r.texts) & (LASTING | LENGTHS))
+        or r.columns[query.column].type == "duration"
+        or r.tells_time(query.column)
+    )
     return bool(wanted) and not is_fitting and not any(word.text in wanted for word in header)
 
 
@@ -329,6 +355,8 @@ def _is_no_money(r: Reading, query: TableQuery) -> bool:
     )
     if is_priced or r.columns[column].type not in ("number", "duration"):
         return False
+    if r.columns[column].places == 2 and r.is_named(column):
+        return False  # `pay for utilities` of amounts with cents
     places = r.mentioned.get(column, ())
     is_by_time = all(r.texts[at][0].isdigit() or r.texts[at] in MONTHS for at in places)
     return is_by_time or r.money() not in (None, column)

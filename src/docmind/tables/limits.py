@@ -144,7 +144,11 @@ def find_dates(r: Reading) -> None:
         return
     column = r.date_column()
     if column is None:
-        return
+        dates = [at for at, one in enumerate(r.columns) if one.type == "date"]
+        if not dates:
+            return
+        column, r.is_sure = dates[0], False
+    spans = [one for one in (_with_year(r, column, span) for span in spans) if one is not None]
     for first, second in pairwise(spans):
         joined = r.texts[first[1] : second[0]]
         opens = first[0] > 0 and r.texts[first[0] - 1] in BETWEEN
@@ -157,9 +161,11 @@ def find_dates(r: Reading) -> None:
     for start, end, kind, value in spans:
         how, begin = _how_timed(r, start)
         if kind == "month":
-            if how != "in":
-                return
             r.is_sure = r.is_sure and _is_one_year(r, column)
+            if how != "in" or (start and r.texts[start - 1] == "by"):
+                begin = begin if how != "in" else start - 1
+                _date_filter(r, column, Filter(column, "months", _months(r.texts[begin], how, int(value))), begin, end)
+                continue
             r.times.append(Filter(column, "month", (value,)))
             _date_filter(r, column, r.times[-1], begin, end)
         elif how == "in":
@@ -173,6 +179,28 @@ def find_dates(r: Reading) -> None:
             else:
                 one = Filter(column, "<=", (end_of(value),)) if is_inclusive else Filter(column, "<", (value,))
             _date_filter(r, column, one, begin, end)
+
+
+def _months(word: str, how: str, month: int) -> tuple[str, str]:
+    """Return the first and last month of a year that is limited by one of its months."""
+    if how == "after":
+        first = month if word in {one.split("_")[0] for one in SINCE} else min(month + 1, 12)
+        return f"{first:02}", "12"
+    last = month if word == "by" or word in {one.split("_")[0] for one in THROUGH} else max(month - 1, 1)
+    return "01", f"{last:02}"
+
+
+def _with_year(r: Reading, column: int, span: tuple[int, int, str, str]) -> tuple[int, int, str, str] | None:
+    """Return a day without its year as one of the only year that has it, else of the last; None where none has it."""
+    start, end, kind, value = span
+    if kind != "day of month":
+        return span
+    held = [str(row[column]) for table in r.tables for row in table.values if row[column] is not None]
+    years = sorted({day[:4] for day in held if day[5:] == value} or {day[:4] for day in held})
+    if not years:
+        return None
+    r.is_sure = r.is_sure and len(years) == 1
+    return start, end, "day", f"{years[-1]}-{value}"
 
 
 def _joined(r: Reading, column: int, spans: Sequence[tuple[int, int, str, str]]) -> list[tuple[int, int, str, str]]:

@@ -14,15 +14,30 @@ from docmind.tables.reading import (
     Reading,
 )
 from docmind.tables.role_words import (
+    ARTICLES,
     BOTH,
+    CLOCK_WORDS,
     COMING,
+    CONTAINERS,
+    DATED,
+    FOR_EACH,
+    GAMES,
+    HONORIFICS,
     INWARD,
     LEAVING,
+    MODALS,
     OPPOSITES,
     OUTWARD,
+    OWNING,
+    PARTICLES,
+    PLACES,
+    RATES_OF,
+    REACHING,
     ROLES,
     TIMES,
+    WON,
 )
+from docmind.tables.word_forms import stem
 from docmind.tables.wordlists import (
     AMOUNTS,
     ASKED_COLUMNS,
@@ -31,11 +46,13 @@ from docmind.tables.wordlists import (
     BETWEEN,
     BILLED,
     CHANGING,
+    COUNT_HEADERS,
     COUNTED_ROWS,
     CURRENCIES,
     DIFFERENT,
     HEADS,
     HOW,
+    LISTS,
     MONEY,
     MONTH_UNIT,
     NEGATIVE,
@@ -48,6 +65,7 @@ from docmind.tables.wordlists import (
     QUANTITIES,
     SPENDING,
     TABLE_WORDS,
+    TIME_BEFORE,
     WHICH,
     YEAR_UNIT,
 )
@@ -58,6 +76,7 @@ from docmind.tables.words import (
     is_form,
     is_function,
     is_light,
+    is_made_of,
     is_name,
     same,
     words_of,
@@ -89,7 +108,7 @@ def find_headers(r: Reading, least: int) -> None:
             if not free[at] or is_function(word.text) or word.root in other:
                 continue
             if is_light(word.text):
-                is_named = any(word.root == one.root for one in header)
+                is_named = any(word.root == one.root or _is_verb_of(word.text, one.text) for one in header)
             else:
                 is_named = any(same(word.text, one.text) for one in content)
             if is_named:
@@ -98,6 +117,11 @@ def find_headers(r: Reading, least: int) -> None:
     if least == 1:
         _settle_mentions(r)
         _find_akin(r)
+
+
+def _is_verb_of(text: str, header: str) -> bool:
+    """Return whether a common verb is that of a noun in a header: `hosted` of `Host`, `plays` of `Player`."""
+    return min(len(text), len(header)) > 3 and not is_function(text) and is_form(text, header)
 
 
 def _before_rate(r: Reading, column: int) -> Sequence[Word]:
@@ -115,6 +139,10 @@ def _find_akin(r: Reading) -> None:
             for column, header in enumerate(r.names.headers)
             if not r.by[at] and any(akin(word.text, one.text) and not same(word.text, one.text) for one in header)
         ]
+        columns = [column for column in columns if not r.is_rate(column)] or columns
+        if any(column in r.measures() for column in columns) and any(map(r.is_rate, r.mentioned)):
+            columns = []  # `earns per hour` asks for the rate
+            r.by[at] = "light"
         if columns:
             r.by[at] = "column"
             r.score += 1
@@ -138,6 +166,22 @@ def _find_rates(r: Reading) -> None:
             same_end = r.texts[at] in PER and r.words[at + 1].root == header[ends[0] + 1].root
             if same_end and not r.by[at] and not r.by[at + 1]:
                 r.mention(column, [at, at + 1])
+    _find_hourly(r)
+
+
+def _find_hourly(r: Reading) -> None:
+    """Take `an hour` for the column of what is told for each: `Hourly wage`, `Price per day`."""
+    for at in range(1, len(r.words) - 1):
+        wanted = RATES_OF.get(r.texts[at + 1], frozenset())
+        if r.texts[at] not in FOR_EACH or r.by[at] or r.by[at + 1] or not wanted:
+            continue
+        fitting = [
+            column
+            for column in r.measures()
+            if r.is_rate(column) and any(word.text in wanted for word in r.names.headers[column])
+        ]
+        if len(fitting) == 1:
+            r.mention(fitting[0], [at, at + 1])
 
 
 def _name_by_tasks(r: Reading) -> None:
@@ -196,8 +240,80 @@ def find_roles(r: Reading) -> None:
         r.by[at] = "role"
         r.score += 1
         measures = [column for column in fitting if column in r.measures()]
+        agents = [column for column in fitting if r.columns[column].type == "text"]
+        if len(agents) == 1:
+            r.agent = agents[0]
         if len(measures) == 1:
             r.role = measures[0]
+            if r.asked.is_how_much and not r.has("count") and r.money() not in (None, r.role):
+                r.is_sure = False  # `how much did he sell` may be pieces or money
+
+
+def find_times(r: Reading) -> None:
+    """Take `time` for the only column of times of the day or of durations."""
+    clocks = r.clocks()
+    for at, text in enumerate(r.texts):
+        if len(clocks) == 1 and text in CLOCK_WORDS and not r.by[at]:
+            r.mention(clocks[0], [at])
+
+
+def find_phrasal(r: Reading) -> None:
+    """Take `backed up` for the column `Backup`: a verb with its particle is one word of a header."""
+    for at in range(len(r.words) - 1):
+        if r.texts[at + 1] not in PARTICLES | {"in"} or r.by[at]:
+            continue
+        joined = {stem(r.texts[at]) + r.texts[at + 1], r.texts[at] + r.texts[at + 1]}
+        for column, header in enumerate(r.names.headers):
+            if any(word.text in joined for word in header):
+                r.mention(column, [at, at + 1])
+                break
+
+
+def find_events(r: Reading) -> None:
+    """Take `expires` for the column of dates that tells when: `Use by`."""
+    for at, word in enumerate(r.words):
+        if r.by[at]:
+            continue
+        wanted = frozenset[str]().union(*(headers for verbs, headers in DATED if word.text in verbs))
+        fitting = [
+            column
+            for column, one in enumerate(r.columns)
+            if one.type == "date" and " ".join(word.text for word in r.names.headers[column]) in wanted
+        ]
+        if len(fitting) == 1:
+            r.mention(fitting[0], [at])
+
+
+def find_places(r: Reading) -> None:
+    """Take `won` and `came third` for a condition on the column of places."""
+    columns = [at for at in r.measures() if any(word.text in PLACES for word in r.names.headers[at])]
+    if len(columns) != 1:
+        return
+    for at, text in enumerate(r.texts):
+        place = 1 if text in WON else ORDINALS.get(text, 0) if at and r.texts[at - 1] in REACHING else 0
+        if place and not r.by[at]:
+            r.filters.append(Filter(columns[0], "=", (float(place),)))
+            r.by[at], r.has_value = "number", True
+            r.score += 3
+
+
+def _find_filled(r: Reading, column: int) -> None:
+    """Take `own a boat` and `no boat` for a condition where some cells of a column of texts are empty."""
+    if any(one == column for one, _is_negated in r.values) or not r.has_gaps(column):
+        return
+    asks_who = r.texts[0] in ASKED_COLUMNS and "person" in ASKED_COLUMNS[r.texts[0]]
+    asks = (r.has("count") or any(text in LISTS for text in r.texts[:2])) and not asks_who
+    for at in r.mentioned.get(column, ()):
+        is_denied = r.is_negated(at)
+        owned = [n for n in range(max(0, at - 3), at + 1) if r.texts[n] in OWNING]
+        if is_denied or (owned and asks and at > 1):
+            r.filters.append(Filter(column, "is null" if is_denied else "is not null"))
+            for n in owned:
+                r.by[n] = r.by[n] or "light"
+            r.has_value = True
+            r.score += 3
+            r.mentioned.pop(column, None)
+            break
 
 
 def find_directions(r: Reading) -> None:
@@ -256,12 +372,15 @@ def find_values(r: Reading) -> None:
 def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
     run = r.words[at : at + size]
     is_plain = size == 1 and is_light(run[0].text) and not is_name(run[0], at) and not r.is_letter(at)
-    if is_plain and not (is_whole and not is_function(run[0].text) and _is_beside_header(r, at)):
+    if is_plain and not (is_whole and _may_be_cell(r, at)):
         return
     if size > 1 and not is_whole and (is_light(run[0].text) or is_light(run[-1].text)):
         return
     if not is_whole and size == 1 and run[0].text.isdigit():
         return  # a number alone is a cell of its own, or none
+    if not is_whole and size == 1 and run[0].text in HONORIFICS and at + 1 < len(r.words):
+        r.by[at] = "light"
+        return
     roots = tuple(word.root for word in run)
     found: dict[int, set[str]] = {}
     for column in range(len(r.columns)):
@@ -282,6 +401,17 @@ def _find_value(r: Reading, at: int, size: int, *, is_whole: bool) -> None:
         r.by[place] = "value"
     r.has_value = r.has_value or not is_negated
     r.score += (3 if is_whole else 2) * size
+
+
+def _may_be_cell(r: Reading, at: int) -> bool:
+    """Return whether a word that limits nothing is meant as a cell: beside a header, or a noun of this language alone.
+
+    `Van` is a verb of Spanish, and a vehicle where the question is in English.
+    """
+    if is_function(r.texts[at]):
+        return False
+    led = at > 0 and r.texts[at - 1] in ARTICLES and (r.words[at].root,) in r.names.whole_words
+    return led or _is_beside_header(r, at)
 
 
 def _is_beside_header(r: Reading, at: int) -> bool:
@@ -308,6 +438,45 @@ def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
         if r.names_nearby(column, at):
             return column
     return min(found, key=lambda column: (len(found[column]), column))
+
+
+def find_opposites(r: Reading) -> None:
+    """Take `still open` for rows without a date of being closed."""
+    for at, word in enumerate(r.words):
+        wanted = OPPOSITES.get(word.text, frozenset())
+        fitting = [
+            column
+            for column, header in enumerate(r.names.headers)
+            if r.columns[column].type == "date" and any(same(one, name.text) for one in wanted for name in header)
+        ]
+        if r.by[at] or r.is_check or len(fitting) != 1 or not r.has_gaps(fitting[0]):
+            continue
+        r.filters.append(Filter(fitting[0], "is null"))
+        r.by[at], r.has_value = "value", True
+        r.score += 3
+
+
+def find_forms(r: Reading) -> None:
+    """Match words that are left over with cells that have another word made of the same: `inspected`, `Inspection`."""
+    for at, word in enumerate(r.words):
+        is_noun = is_name(word, at) and r.asked.language != "de"
+        if r.by[at] or is_noun or is_light(word.text) or len(word.text) < 4:
+            continue
+        found: dict[int, set[str]] = {}
+        for column in range(len(r.columns)):
+            alike = [held for one, held in r.names.inside[column].items() if is_made_of(word.text, one)]
+            if alike:
+                found[column] = set().union(*alike)
+        if len(found) != 1:
+            continue
+        ((column, values),) = found.items()
+        r.is_sure = r.is_sure and all(len(words_of(value)) < 3 for value in values)
+        is_negated = r.is_negated(at)
+        r.values.setdefault((column, is_negated), set()).update(values)
+        r.runs.append((column, frozenset(values), is_negated))
+        r.by[at] = "value"
+        r.has_value = r.has_value or not is_negated
+        r.score += 1.5
 
 
 def find_parts(r: Reading) -> None:
@@ -354,8 +523,8 @@ def find_flags(r: Reading) -> None:
                 plain = word.text.removeprefix("un").removeprefix("in") if word.text[:2] in ("un", "in") else word.text
                 header = [name for name in r.names.headers[column] if not is_light(name.text)]
                 is_plain = r.by[at] == "column" and at in r.mentioned.get(column, ())
-                plain = OPPOSITES.get(word.text, plain)
-                is_denied = not r.by[at] and plain != word.text and any(same(plain, name.text) for name in header)
+                plains = OPPOSITES.get(word.text, frozenset({plain} - {word.text}))
+                is_denied = not r.by[at] and any(same(one, name.text) for one in plains for name in header)
                 if is_plain or is_denied:
                     r.by[at] = "value"
                     is_negated = r.is_negated(at) or is_denied or r.texts[max(0, at - 2) : at] == ["to", "be"]
@@ -366,13 +535,15 @@ def find_flags(r: Reading) -> None:
                     break
         elif one.type == "date" and not is_asked:
             _find_event(r, column)
+        elif one.type == "text" and not is_asked:
+            _find_filled(r, column)
 
 
 def _find_event(r: Reading, column: int) -> None:
     """Take a column of dates that is denied, or of which a count speaks, for a condition."""
     for at in r.mentioned.get(column, ()):
         is_denied = r.is_negated(at)
-        is_event = r.has("count") and r.texts[at - 1] not in ("many", "of") and _has_gaps(r, column)
+        is_event = r.has("count") and r.texts[at - 1] not in ("many", "of") and r.has_gaps(column)
         if is_denied or is_event:
             r.filters.append(Filter(column, "is null" if is_denied else "is not null"))
             r.has_value = True
@@ -419,8 +590,29 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
-        elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
+        elif (
+            (text in BOTH and len(r.filters) > 1)
+            or (text in GAMES and any(one in r.mentioned for one in r.measures()))
+            or (text in YEAR_UNIT and r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_within_year(r))
+            or (text in CONTAINERS and r.has_value and _counts_things(r))
+            or (text in MODALS and r.asked.language == "en" and at and r.texts[at - 1] not in TIME_BEFORE)
+            or text in NEUTRAL
+            or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at))
+        ):
             r.by[at] = "light"
+
+
+def _is_within_year(r: Reading) -> bool:
+    """Return whether all dates of the column of dates are of one year."""
+    column = r.date_column()
+    return (
+        column is not None
+        and len({str(row[column])[:4] for table in r.tables for row in table.values if row[column] is not None}) == 1
+    )
+
+
+def _counts_things(r: Reading) -> bool:
+    return any(word.text in COUNT_HEADERS for at in r.measures() for word in r.names.headers[at])
 
 
 def _is_beside_measure(r: Reading, at: int) -> bool:
@@ -454,10 +646,6 @@ def _is_of_series(r: Reading, at: int) -> bool:
     return text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | TIMES and r.texts[at - 1] in BOTH | _OF)
 
 
-def _has_gaps(r: Reading, column: int) -> bool:
-    return any(row[column] is None for table in r.tables for row in table.values)
-
-
 def find_signs(r: Reading) -> None:
     """Take `negative` and `no rain` for a condition on the column of numbers that is named."""
     for column in r.measures():
@@ -468,7 +656,7 @@ def find_signs(r: Reading) -> None:
                 r.by[at], r.has_value = "number", True
                 r.score += 3
         denied = [at for at in places if at and r.by[at - 1] == "negation?"]
-        if denied and 0.0 not in r.names.numbers[column] and _has_gaps(r, column):
+        if denied and 0.0 not in r.names.numbers[column] and r.has_gaps(column):
             r.by[denied[0] - 1] = "negation"
             r.filters.append(Filter(column, "is null"))
             r.has_value = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from docmind.tables.loading import (
     Table,
@@ -19,7 +20,7 @@ from docmind.tables.words import (
 _DISTINCT = 20_000  # different values of a column that a question is compared with
 
 
-@dataclass(slots=True)
+@dataclass
 class Names:
     """What the words of a question may stand for in tables of one shape; made once for each."""
 
@@ -30,6 +31,11 @@ class Names:
     inside: list[dict[str, set[str]]] = field(default_factory=list)
     numbers: list[set[float]] = field(default_factory=list)
     titles: list[list[Word]] = field(default_factory=list)
+
+    @cached_property
+    def whole_words(self) -> frozenset[tuple[str, ...]]:
+        """The words of all cells that have one word."""
+        return frozenset(roots for whole in self.whole for roots in whole if len(roots) == 1)
 
 
 def names_of(tables: Sequence[Table]) -> Names:

@@ -96,7 +96,13 @@ def date_at(words: Sequence[Word], at: int) -> tuple[int, int, str, str] | None:
     day_first = len(heads) > 1 and re.fullmatch(r"[0-3]?\d", heads[0]) and heads[1] in MONTHS
     if day_first and len(heads) > 2 and re.fullmatch(r"(?:19|20)\d\d", heads[2]):
         return at, skipped[2] + 1, "day", f"{heads[2]}-{MONTHS[heads[1]]:02}-{int(heads[0]):02}"
+    if day_first and (len(heads) < 3 or not re.fullmatch(r"(?:19|20)\d\d", heads[2])):
+        return at, skipped[1] + 1, "day of month", f"{MONTHS[heads[1]]:02}-{int(heads[0]):02}"
     if text in MONTHS:
+        if len(heads) > 1 and re.fullmatch(r"[0-3]?\d", heads[1]) and text not in SHORT_MONTHS - {"may", "mai"}:
+            is_dated = len(heads) > 2 and re.fullmatch(r"(?:19|20)\d\d", heads[2])
+            if not is_dated:
+                return at, skipped[1] + 1, "day of month", f"{MONTHS[text]:02}-{int(heads[1]):02}"
         if len(heads) > 2 and re.fullmatch(r"[0-3]?\d", heads[1]) and re.fullmatch(r"(?:19|20)\d\d", heads[2]):
             return at, skipped[2] + 1, "day", f"{heads[2]}-{MONTHS[text]:02}-{int(heads[1]):02}"
         if len(heads) > 1 and re.fullmatch(r"(?:19|20)\d\d", heads[1]):

@@ -15,7 +15,9 @@ from docmind.tables.query import (
     Filter,
 )
 from docmind.tables.role_words import (
+    HOURLY,
     SETTLED,
+    UNITARY,
 )
 from docmind.tables.values import (
     Sql,
@@ -30,6 +32,7 @@ from docmind.tables.wordlists import (
     MONEY_HEADERS,
     MONTHS,
     NEGATIONS,
+    PER,
     TEAMS,
     TOTALS,
     WHICH,
@@ -80,6 +83,7 @@ class Reading:
             self.negations |= {"no"}
         self.series: tuple[int, ...] = ()  # columns of one measure, each for a time
         self.is_tied_series = False  # whether a word names several of them
+        self.agent: int | None = None  # the only column of texts of which a verb tells
         self.role: int | None = None  # the column of numbers of which a verb tells
 
     @property
@@ -164,7 +168,7 @@ class Reading:
         dates = [at for at, column in enumerate(self.columns) if column.type == "date"]
         if len(dates) < 2:
             return dates[0] if dates else None
-        named = [at for at in dates if self.is_named(at)]
+        named = [at for at in dates if at in self.mentioned] or [at for at in dates if self.is_named(at)]
         return named[0] if len(named) == 1 else None
 
     def is_named(self, column: int) -> bool:
@@ -201,12 +205,18 @@ class Reading:
         measures = self.measures()
         by_unit = [at for at in measures if self.columns[at].unit in CURRENCIES]
         by_name = [at for at in measures if any(word.text in MONEY_HEADERS for word in self.names.headers[at])]
+        by_name = [at for at in by_name if not self.is_rate(at)] or by_name
         for found in (by_unit, by_name):
             if len(found) == 1:
                 return found[0]
         both = [at for at in by_unit if at in by_name]
         whole = [at for at in both or by_name if any(word.text in TOTALS for word in self.names.headers[at])]
         return both[0] if len(both) == 1 else whole[0] if len(whole) == 1 else None
+
+    def is_rate(self, column: int) -> bool:
+        """Return whether a column of numbers tells what one hour or piece costs."""
+        header = {word.text for word in self.names.headers[column]}
+        return bool(header & HOURLY or header & UNITARY or (header & PER and header & MONEY_HEADERS))
 
     def measured(self, numeric: Sequence[int]) -> int | None:
         """Return the column of numbers that is meant: the named one, that of money, or the only one."""
@@ -223,7 +233,8 @@ class Reading:
             return self.role
         if len(measures) > 1:
             is_about_rows = any(self.is_unique(one) for one in self.mentioned if self.columns[one].type == "text")
-            column = self.money() if is_about_rows or self.subject else None
+            is_total = self.has("sum") and self.has_value
+            column = self.money() if is_about_rows or self.subject or is_total else None
             if column is not None and not any(word.text in TOTALS for word in self.names.headers[column]):
                 self.is_sure = False  # one of several columns, by default
             return column
@@ -247,7 +258,10 @@ class Reading:
         filtered = {one.column for one in self.filters} | {column for column, _is_negated in self.values}
         named = [at for at in fitting if at in self.mentioned and at not in filtered]
         is_other = "person" in wanted and any(self._tells_who(at, wanted) for at in fitting if at not in filtered)
-        if len(named) == 1 and (not is_other or self._tells_who(named[0], wanted)):
+        if "person" in wanted and self.agent is not None and self.agent not in filtered:
+            return self.agent  # whose part the verb names: `who handled it`
+        is_verb = len(named) == 1 and self.mentioned[named[0]] == [1] and not self.is_code(named[0])
+        if len(named) == 1 and (is_verb or not is_other or self._tells_who(named[0], wanted)):
             return named[0]  # `who has had a tool` asks for its borrower
         if kind == "date" and len(fitting) == 1:
             return fitting[0]
@@ -263,8 +277,9 @@ class Reading:
             by_name = [at for at in fitting if at not in filtered and self.has_people(at)][:1]
         if kind == "text" and "person" in wanted and not by_name:
             by_name = [at for at in fitting if at not in filtered and self._names_team(at)][:1]
-        if len(by_name) > 1:
-            self.is_sure = False
+        texts = [at for at, one in enumerate(self.columns) if one.type == "text"]
+        if len(by_name) > 1 and not (kind == "text" and by_name[0] == texts[0]):
+            self.is_sure = False  # else the first column of texts is what the rows are of
         return by_name[0] if by_name else None
 
     def _tells_who(self, column: int, wanted: frozenset[str]) -> bool:
@@ -296,6 +311,10 @@ class Reading:
             if by == "asked":
                 return self.asked_column(text)
         return None
+
+    def has_gaps(self, column: int) -> bool:
+        """Return whether some cells of a column are empty."""
+        return any(row[column] is None for table in self.tables for row in table.values)
 
     def is_unique(self, column: int) -> bool:
         values = [row[column] for table in self.tables for row in table.values if row[column] is not None]

@@ -23,6 +23,7 @@ from docmind.tables.naming import Names, names_of
 from docmind.tables.query import Result, SlowQueryError, run
 from docmind.tables.telling import Earlier, TableAnswer, told
 from docmind.tables.understanding import Understood, understand
+from docmind.tables.wordlists import Task
 from docmind.tables.words import drop_words
 
 DOCUMENTS = 400  # whose tables one question is compared with
@@ -30,6 +31,19 @@ PAGES = 6_000  # of documents whose tables one question reads for the first time
 SECONDS = 3.0  # after which no further document is read for a question
 PAIRS = 200  # of tables that are read as one
 _ALIKE = 10  # tables with a column of one name; a name that more have names no rows
+_COMPUTED: tuple[Task, ...] = (
+    "count",
+    "sum",
+    "mean",
+    "median",
+    "share",
+    "difference",
+    "largest",
+    "smallest",
+    "first",
+    "last",
+)
+"""Kinds of questions of which quotes tell less than a query that leaves one word out."""
 _SAME = 0.5  # of the rows of a table that an older version of it has
 
 
@@ -131,7 +145,7 @@ class TableAnswers:
     def _answer(self, asked: Asked, filters: Filters) -> TableAnswer | None:
         groups, is_whole = self._groups_of(filters)
         found: list[tuple[Understood, list[Table]]] = []
-        may_lack = 1 if asked.has("sum") or asked.has("mean") else 0
+        may_lack = 1 if any(asked.has(task) for task in _COMPUTED) else 0
         for group in groups:
             if not group.may_hold(asked, may_lack):
                 continue
@@ -144,7 +158,7 @@ class TableAnswers:
         if pairs := self._joined(asked, groups):
             return self._best(asked, pairs, is_whole=is_whole)
         if may_lack:
-            near = [one for one in found if len(one[0].leftover) == 1 and one[0].query.filters]
+            near = [one for one in found if len(one[0].leftover) == 1 and _is_about(one[0])]
             return self._best(asked, near, is_whole=is_whole) if near else None
         return None
 
@@ -255,6 +269,11 @@ class TableAnswers:
                     continue
             found += self._tables.of(info)
         return found, is_whole
+
+
+def _is_about(understood: Understood) -> bool:
+    """Return whether a reading that leaves a word out limits its rows, or is of a column that the question names."""
+    return bool(understood.query.filters) or understood.is_named
 
 
 def without_older(

@@ -13,12 +13,16 @@ from docmind.tables.reading import (
 )
 from docmind.tables.role_words import (
     AGES,
+    BEST,
     BIRTHS,
     CLAUSES,
+    GRADES,
     LASTING,
     LATER_BIRTHS,
     OFTEN,
+    PLACES,
     SINCE_HEADERS,
+    WORST,
 )
 from docmind.tables.wordlists import (
     DIRECTIONS,
@@ -34,6 +38,11 @@ def superlative(
 ) -> TableQuery | None:
     assert task in ("largest", "smallest")
     phrase = next("_".join(r.texts[a:b]) for one, a, b in r.asked.tasks if one == task)
+    if phrase in BEST | WORST:
+        if not (found := _judged(r, phrase, numeric)):
+            return None
+        column, task = found
+        return TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
     phrase = phrase.removeprefix("la_").removeprefix("le_").removeprefix("les_")
     column: int | None = None
     if len(numeric) == 1:
@@ -92,6 +101,22 @@ def superlative(
     return None if column is None else TableQuery(task, filters, column, label=label, rank=r.rank, top=r.top)
 
 
+def _judged(r: Reading, phrase: str, numeric: Sequence[int]) -> tuple[int, Task] | None:
+    """Return the column of grades, places or times that `best` and `worst` are of, and the end that is meant."""
+    columns = list(numeric) or [
+        at for at in r.measures() if any(word.text in GRADES | PLACES for word in r.names.headers[at])
+    ]
+    if len(columns) != 1:
+        return None
+    header = {word.text for word in r.names.headers[columns[0]]}
+    is_place = bool(header & PLACES) or r.columns[columns[0]].type == "duration" or _is_time(r, columns[0])
+    if not (header & GRADES or is_place):
+        r.is_sure = False
+    top = max(r.names.numbers[columns[0]], default=0.0)
+    is_place = is_place or (bool(header & {"note", "noten", "grade"}) and r.asked.language == "de" and top <= 6)
+    return columns[0], "smallest" if is_place == (phrase in BEST) else "largest"
+
+
 def _who(r: Reading, named: int | None) -> int | None:
     """Return the column of whom a relative clause tells: `the member who` paid the most, when a town is asked."""
     for column, places in r.mentioned.items():
@@ -105,7 +130,8 @@ def _by_lasting(r: Reading, task: Task, filters: tuple[Filter, ...], label: int 
     """Return the row with the first date since which something lasts: `who has been a member the longest`."""
     end = next(end for one, _start, end in r.asked.tasks if one == task)
     times = [at for at, one in enumerate(r.columns) if r.tells_time(at) or one.type == "date"]
-    if end < len(r.texts) or len(times) != 1 or not any(w.text in SINCE_HEADERS for w in r.names.headers[times[0]]):
+    times = [at for at in times if any(w.text in SINCE_HEADERS for w in r.names.headers[at])]
+    if end < len(r.texts) or len(times) != 1:
         return None
     is_date = r.columns[times[0]].type == "date"
     r.is_sure = r.is_sure and not r.columns[times[0]].is_unsure

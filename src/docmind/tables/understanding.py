@@ -32,13 +32,19 @@ from docmind.tables.loading import (
 from docmind.tables.matching import (
     find_adjectives,
     find_directions,
+    find_events,
     find_flags,
+    find_forms,
     find_headers,
     find_kind_words,
+    find_opposites,
     find_parts,
+    find_phrasal,
+    find_places,
     find_ranks,
     find_roles,
     find_signs,
+    find_times,
     find_titles,
     find_values,
     mark_negations,
@@ -69,7 +75,7 @@ class Understood:
     """A query for some tables of one shape, and how well it covers the question.
 
     `leftover` are words that nothing accounts for. `is_sure` is False where a reading is one of several or rests on a
-    guess. `is_of_one` tells that it is sure of one row only.
+    guess. `is_of_one` tells that it is sure of one row only, `is_named` that the question names what is computed.
     """
 
     tables: tuple[Table, ...]
@@ -78,6 +84,7 @@ class Understood:
     leftover: tuple[str, ...]
     is_sure: bool = True
     is_of_one: bool = False
+    is_named: bool = False
 
 
 def understand(asked: Asked, names: Names) -> Understood | None:
@@ -91,12 +98,18 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_ranks(r)
     find_spans(r)
     find_values(r)
+    find_opposites(r)
+    find_events(r)
     find_dates(r)
     find_clocks(r)
     find_numbers(r)
     find_parts(r)
     find_headers(r, least=1)
     find_adjectives(r)
+    find_forms(r)
+    find_places(r)
+    find_phrasal(r)
+    find_times(r)
     find_roles(r)
     find_directions(r)
     if not find_titles(r):
@@ -121,4 +134,5 @@ def understand(asked: Asked, names: Names) -> Understood | None:
         return None  # the consumption is not what it costs
     query = replace(query, name=name_beside(r, query) if query.name is None else query.name)
     is_sure = r.is_sure and not leftover and not is_guess(r, query)
-    return Understood(r.tables, query, r.score, leftover, is_sure, is_of_one(r, query))
+    is_named = query.column is not None and any(r.by[at] == "column" for at in r.mentioned.get(query.column, ()))
+    return Understood(r.tables, query, r.score, leftover, is_sure, is_of_one(r, query), is_named)

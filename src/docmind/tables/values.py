@@ -85,6 +85,8 @@ def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column,
         numbers = [_number(cell, comma=comma) for cell in shown]
         units = Counter(number[1] for number in numbers if number is not None)
         unit = max(units, key=lambda one: (units[one], one), default="")
+        if len(units) > 1 and all(len(one) == 1 and one.isalpha() for one in units):
+            return Column(name, "text", filled=len(filled)), [cell or None for cell in shown]  # `1A` and `2B` are codes
         values = [
             number[0] if number is not None and (number[1] in (unit, "") or not unit) else None for number in numbers
         ]

@@ -87,6 +87,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "anteil welcher_anteil prozentsatz wie_viel_prozent wieviel_prozent wie_viele_prozent what_percent"
     ),
     "difference": _set(
+        "um_wie_viel um_wieviel um_wie_viele "
         "by_how_much by_how_many difference difference_between difference_in how_much_more how_many_more how_much_less "
         "how_many_fewer "
         "how_much_higher how_much_longer how_much_older how_much_cheaper how_much_heavier diferencia diferenca "
@@ -96,6 +97,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
     ),
     "largest": _set(
         "top furthest farthest am_weitesten mas_lejos mais_longe plus_loin "
+        "best beste bester bestes besten mejor melhor meilleur meilleure "
         "most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
         "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
         "les_plus_chers mas_caros mas_caras mais_caros mais_caras mas_altos mas_altas mais_altos mais_altas "
@@ -112,6 +114,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "le_plus mas_pesado mais_pesado"
     ) | _german("largest"),
     "smallest": _set(
+        "worst schlechteste schlechtester schlechtesten peor pior pire "
         "mas_joven mais_jovem mais_novo mais_nova plus_jeune "
         "mas_lento mais_lento plus_lent least_valuable plus_basses plus_bas moins_cheres moins_chers "
             "mas_baratos mas_baratas mais_baratos "
@@ -148,7 +151,7 @@ MEASURES: Mapping[str, frozenset[str]] = {
          "mais_curto kuerzeste kurzeste plus_court",
          "nights noches noites nachte nuits length duration distance longitud duracion distancia comprimento "
          "duracao laenge lange dauer longueur duree "
-         "km minutes min time hours days"),
+         "km minutes min time hours days pages paginas seiten seitenzahl"),
         ("furthest farthest am_weitesten mas_lejos mais_longe plus_loin",
          "distance length km distancia entfernung weite distance longueur"),
         ("most_expensive cheapest dearest priciest least_expensive mas_caro mais_caro mas_cara mais_cara "
@@ -156,11 +159,15 @@ MEASURES: Mapping[str, frozenset[str]] = {
          "mais_barato mas_barata mais_barata teuerste teuersten billigste guenstigste gunstigste plus_cher "
          "plus_chere "
          "moins_cher moins_chere",
+         "bill charges ticket entry admission invoice rechnung factura fatura facture miete loyer renda alquiler aluguer "
          "price cost amount fee rent fare tarifa tarif charge precio coste costo importe preco custo valor "
          "preis kosten betrag prix cout "
          "montant "
          "total"),
         ("heaviest lightest mas_pesado mais_pesado", "weight mass peso gewicht poids kg"),
+        ("biggest largest smallest groesste grosste groessten grossten grosster kleinste kleinsten kleinster plus_grand "
+         "plus_grande plus_petit plus_petite mas_grande mas_pequeno",
+         "area size superficie flache grosse surface m² m2 qm sqm wohnflache hectares ha acres capacity seats places"),
         ("deepest shallowest", "depth profundidad profundidade tiefe profondeur"),
         ("fastest slowest", "speed time velocidad velocidade geschwindigkeit vitesse zeit tempo"),
         ("how_large", "area size superficie flache grosse surface"),
@@ -183,7 +190,9 @@ EXACT_MEASURES = frozenset(MEASURES) - _set(
     "mais_alto mais_alta mas_bajo mas_baja "
     "mais_baixo mais_baixa plus_haut plus_haute plus_long plus_longue mas_largo "
     "mas_larga mais_longo mais_longa langste "
-    "most_valuable least_valuable mas_valioso mais_valioso"
+    "most_valuable least_valuable mas_valioso mais_valioso "
+    "biggest largest smallest groesste grosste groessten grossten grosster kleinste kleinsten kleinster plus_grand "
+    "plus_grande plus_petit plus_petite mas_grande mas_pequeno"
 )
 DIRECTIONS: Mapping[str, frozenset[str]] = {
     "largest": _set("max maximum maximo maxima high hoch hochst"),
@@ -228,14 +237,23 @@ ASKED_COLUMNS: Mapping[str, frozenset[str]] = {
     for words, headers in (
         ("who whose whom quem quien quienes wer qui",
          "name person who contact member owner employee author teacher student customer client nome nombre pessoa "
-         "persona quem quien wer nom mitarbeiter kunde lender borrower tenant resident driver leader responsible"),
+         "persona quem quien wer nom mitarbeiter kunde lender borrower tenant resident driver leader responsible "
+         "vendedor verkaufer vendeur agent family household child kid pupil student swimmer cyclist athlete traveller traveler passenger guest patient "
+         "teacher instructor trainer coach conductor photographer speaker volunteer applicant candidate employee worker "
+         "staff colleague gardener helper cook singer musician visitor donor witness participant buyer seller supplier "
+         "doctor nurse vet dentist landlord holder keeper manager boss assignee familie kind schuler patient arzt trainer "
+         "mieter teilnehmer spender lehrer fahrer mitglied gast familia hijo alumno paciente medico profesor inquilino "
+         "participante socio empleado famille enfant eleve patient medecin professeur locataire membre employe client "
+         "filho aluno medico professor inquilino socio funcionario convidado"),
         ("when wann quando cuando quand",
          "until since "
          "date day when time month year data fecha dia datum tag jour due deadline"),
         ("where wo onde donde ou wohin",
          "destination destino ziel to shelf "
          "place city location where address room town street site lugar local cidade ciudad ort stadt adresse lieu "
-         "ville morada direccion country shelf building"),
+         "ville morada direccion country shelf building "
+         "emplacement lagerort standort ubicacion estante localizacao etagere regal raum zimmer sala salle venue drawer "
+         "box floor estanteria armario schrank lieu cupboard warehouse hall"),
     )
     for word in words.split()
 }  # fmt: skip
@@ -260,8 +278,8 @@ NEGATIONS: Mapping[str, frozenset[str]] = {
         "neither nor nobody none unless besides but not without except excluding isn't aren't wasn't weren't never "
         "isn aren wasn weren hasn haven"
     ),
-    "pt": _set("nao sem excepto exceto nenhum nenhuma ninguem salvo nem"),
-    "es": _set("no sin excepto ningun ninguno ninguna nadie salvo ni tampoco"),
+    "pt": _set("nao sem excepto exceto nenhum nenhuma ninguem salvo nem nunca jamais"),
+    "es": _set("no sin excepto ningun ninguno ninguna nadie salvo ni tampoco nunca jamas"),
     "de": _set("nicht ohne kein keine keinen keiner keinem ausser weder noch_nie niemand niemals nie"),
     "fr": _set("pas sans sauf aucun aucune hormis ni personne_ jamais"),
 }
@@ -354,7 +372,10 @@ LIGHT = _set(
 )
 """Words that limit nothing."""
 NEUTRAL = _set(
-    """need needs needed required require stay stayed stays booked happen happened use thing things run "
+    """ride rides concern concerns concerned regarding muss mussen soll sollte kann konnen darf debe deben puede pueden pode
+    doit doivent peut peuvent sollen musste
+    house building club company firm association office team haus verein firma casa edificio empresa maison
+    see sees seen meet meets met need needs needed required require stay stayed stays booked happen happened use thing things run "
     "runs ran place
     placed based hold holds receive received receives piece pieces get gets reach reached weigh weighs weighed
     fiel fielen fallen brauche brauchen braucht benotigt betragt betrug liegen lagert lagern befindet
@@ -368,7 +389,7 @@ NEUTRAL = _set(
     trabalham lleva llevan llevo necesito necesitamos hizo hicieron hecho hecha saco saca sacaron obtuvo obtuvieron
     encuentra encuentran corresponde trabaja trabajan levou levaram score scored scores passe passes finish
     finished take drive drives driven fly assigned noch schon bereits already yet aun todavia ainda deja encore gab
-    kam kamen finden findet travel travels sido sidas bekommen recibido recibio recebeu"""
+    viennent vient vienen viene vem stammt stammen provient proviennent kam kamen finden findet travel travels sido sidas bekommen recibido recibio recebeu"""
 )
 """Verbs that limit nothing where no cell, column or name of the table has such a word."""
 
@@ -433,7 +454,7 @@ QUANTITIES = _set(
     "consommation level amount_ score result"
 )
 """Words for what a column of no money holds; they limit nothing there."""
-PEOPLE = _set("people persons person personas pessoas leute personen personnes")
+PEOPLE = _set("staff crew people persons person personas pessoas leute personen personnes")
 CHANGING = _set(
     "grow grew grown shrink shrank shrunk rise rose fall fell drop dropped increase increased decrease decreased "
     "change changed differ exceed gestiegen gesunken gewachsen aumento aumentou aumentado bajo baixou subio subiu "

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from docmind.embedding import PREFIX, STOP_WORDS, fold
 from docmind.tables.role_words import RELATED
+from docmind.tables.word_forms import is_derived, is_irregular, stem
 from docmind.tables.wordlists import (
     LANGUAGES,
     LIGHT,
@@ -101,7 +102,7 @@ def same(one: str, other: str) -> bool:
     if one[:1].isdigit() or other[:1].isdigit():
         return False
     forms, others = _forms(one), _forms(other)
-    if forms & others:
+    if forms & others or is_irregular(one, other):
         return True
     return (
         len(one) >= PREFIX
@@ -113,13 +114,21 @@ def same(one: str, other: str) -> bool:
 
 def is_form(one: str, other: str) -> bool:
     """Return whether two folded words are one without their endings; not by their beginnings alone."""
-    return root(one) == root(other) or bool(_forms(one) & _forms(other))
+    return root(one) == root(other) or bool(_forms(one) & _forms(other)) or is_irregular(one, other)
+
+
+def is_made_of(one: str, other: str) -> bool:
+    """Return whether two folded words are forms of one, or made of one verb: `inspected` and `inspection`."""
+    if one.endswith("ing") and other == stem(one):
+        return False  # `training` is no `train`
+    return is_form(one, other) or is_derived(one, other)
 
 
 def drop_words() -> None:
     """Drop the words of tables that are kept because they were compared, because a document is erased."""
     root.cache_clear()
     _forms.cache_clear()
+    stem.cache_clear()
 
 
 def akin(one: str, other: str) -> bool:

@@ -24,10 +24,10 @@ from docmind.blocks import PageBlock, pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.errors import CancelledError, ReaderFailedError, VaultError
-from docmind.reading.ocr.engine import Ocr, OcrPage, OcrPass, PictureText, telling, turn_of
+from docmind.reading.ocr.engine import AS_SET, Ocr, OcrPage, OcrPass, PictureText, telling, turn_of
 from docmind.reading.ocr.rapidocr import spaced
 from docmind.reading.reader import Reader
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import OcrChoice, OcrReading, ParsedPage, Upload
 from each import each_of
 from papers import line, print_of, scan
 from sheets import jpeg, png
@@ -36,16 +36,18 @@ from sheets import jpeg, png
 class Engine:
     """Reads the number that stands in the image; slow for odd ones, broken for 13."""
 
+    mode = "auto"
+
     def __init__(self) -> None:
         self.threads: set[str] = set()
 
-    def recognise(self, image: bytes, language: str = "") -> OcrPage:
+    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
         self.threads.add(threading.current_thread().name)
         number = int(image)
         time.sleep(0.05 if number % 2 else 0.0)
         if number == 13:
             raise ReaderFailedError("The engine gave up.")
-        return OcrPage(f"read {number}" if number else "", b"", 0.9)
+        return OcrPage(f"read {number}" if number else "", b"", 0.9, OcrReading("rapidocr"))
 
 
 def page(number: int, *, needs_ocr: bool = True, text: str = "") -> ParsedPage:
@@ -111,18 +113,18 @@ def test_comments_of_the_file_stay_behind_what_was_read() -> None:
 class Sight:
     """Sees the given text on every picture, and counts whole pages."""
 
-    engine = "rapidocr"
+    engine, mode = "rapidocr", "auto"
 
     def __init__(self, text: str) -> None:
         self.text, self.pages = text, 0
 
     def recognise_strips(self, image: bytes, strips: Any) -> OcrPage:
         assert all(wide > 0 and high > 0 for *_, wide, high in strips)
-        return OcrPage(self.text, b"", 0.95)
+        return OcrPage(self.text, b"", 0.95, OcrReading("rapidocr"))
 
-    def recognise(self, image: bytes, language: str = "") -> OcrPage:
+    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
         self.pages += 1
-        return OcrPage(self.text, b"", 0.95)
+        return OcrPage(self.text, b"", 0.95, OcrReading("rapidocr"))
 
 
 def layered(text: str) -> ParsedPage:

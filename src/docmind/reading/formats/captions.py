@@ -15,6 +15,14 @@ _PLAIN_MAX = 200  # characters of a caption that has no style of one
 _FIGURE = re.compile(
     r"(?:fig|abb|gráfico|grafico|graph|chart|imagem|imagen|image|photo|foto|ilustra|рис)", re.IGNORECASE
 )
+_FIGURE_SAID = re.compile(
+    r"(?:fig(?:ure|ura)?\.?|abb(?:ildung)?\.?|gráfico|grafico|graph|chart|diagram|diagrama|image|imagem|imagen|photo|foto|"
+    r"ilustra(?:ção|ción)|illustration|plate|рис(?:унок)?\.?|exhibit|map|mapa)\s*[A-Z]?[\dIVX]+(?:[.\-–]\d+)*[a-z]?\s*"
+    r"(?:[:.)|–—-](?:\s|$)|$)",
+    re.IGNORECASE,
+)
+_PROMPT = re.compile(r"(?:In|Out) ?\[")  # of a cell of a notebook
+_FIGURE_MAX = 500  # characters of a caption of a figure that has no style of one
 _BETWEEN = frozenset(("footnote", "comment"))
 
 
@@ -58,6 +66,13 @@ def _is_caption(block: Block) -> bool:
     if block.kind == "caption":
         return True
     return block.kind == "paragraph" and len(block.text) <= _PLAIN_MAX and bool(_PLAIN.fullmatch(block.text))
+
+
+def is_of_figure(block: Block) -> bool:
+    """Return whether a block that stands beside a picture is its caption."""
+    if block.kind == "caption":
+        return not _NAMED.match(block.text) and not _PROMPT.match(block.text)
+    return block.kind == "paragraph" and len(block.text) <= _FIGURE_MAX and bool(_FIGURE_SAID.match(block.text))
 
 
 def _flushed(table: Table | None, caption: Block | None, between: list[Block | Table]) -> Iterator[Block | Table]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
-from docmind.blocks import Block, Cell, Table
+from docmind.blocks import Block, Cell, Picture, Table
 from docmind.reading.formats.number_format import GENERAL, general, parsed, shown
 from docmind.reading.formats.ooxml_parts import ANY, DGM, A, C, Element, number
 
@@ -28,6 +29,17 @@ def alternative(texts: Iterable[str | None]) -> str:
         if len(text) > 1 and not _is_file_name(text):
             return text
     return ""
+
+
+def figures_of(said: str, pictures: Iterable[Picture | None]) -> list[Block]:
+    """Return the pictures that can be decoded as figures, the first with what is said of them in words.
+
+    Where none can, the words are a figure by themselves.
+    """
+    found = [Block(kind="figure", picture=picture) for picture in pictures if picture is not None]
+    if not said:
+        return found
+    return [replace(found[0], text=said), *found[1:]] if found else [Block(kind="figure", text=said)]
 
 
 def is_decoration(element: Element) -> bool:

@@ -18,9 +18,10 @@ from urllib.parse import unquote
 import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from docmind.blocks import Block, Losses, Table, shown_in
+from docmind.blocks import Block, Losses, Picture, Table, shown_in
 from docmind.errors import CorruptFileError, UnsupportedFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
+from docmind.reading.formats.figures import picture_at, picture_in
 from docmind.reading.formats.html import blocks_of, parse, text_of
 from docmind.reading.formats.markup import INLINE, Page, Walk
 from docmind.reading.formats.math_text import local
@@ -81,6 +82,16 @@ class Book:
             ) from error
         how = self._fonts.get(path)
         return data if how is None else _unscrambled(data, self._keys.get(how, b""), _SCRAMBLED[how])
+
+    def picture(self, chapter: str, address: str) -> Picture | None:
+        """Return the picture at an address in a chapter; None where it is not in the book or is not decoded."""
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(chapter), unquote(address.partition("#")[0])))
+        if path not in self._present:
+            return picture_at(address)
+        try:
+            return picture_in(self.read(path))
+        except CorruptFileError:
+            return None
 
     def has(self, path: str) -> bool:
         return path in self._present
@@ -204,7 +215,10 @@ class Chapters:
         Of one that `is_drawn` by a browser they are the words that it must show.
         """
         self.appended.clear()
-        page = Page(self.losses, Notes(path, self._marks), path, is_book=True, is_drawn=is_drawn)
+        page = Page(
+            self.losses, Notes(path, self._marks), path, is_book=True, is_drawn=is_drawn,
+            pictures=lambda address: self._book.picture(path, address),
+        )  # fmt: skip
         tree = parse(text, self._book.name, self.losses)
         title = self._titles.get(path, "")
         if (

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import Block, Losses, Picture, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import mended
+from docmind.reading.formats.figures import picture_at
 from docmind.reading.formats.markup import Page, Walk
 from docmind.reading.formats.notes import Notes
 from docmind.reading.formats.text import check_size, declared_text
@@ -26,6 +27,11 @@ _DATES = ("article:published_time", "datepublished", "dc.date", "dcterms.date", 
 
 def open_html(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a web page. Raises `TooLargeError`, `CorruptFileError` or `EmptyFileError`."""
+    return open_page(upload, rules, picture_at)
+
+
+def open_page(upload: Upload, rules: Rules, pictures: Callable[[str], Picture | None]) -> LaidOut:
+    """Open a web page whose pictures lie at the addresses that `pictures` knows. Raises the same errors."""
     check_size(upload, rules)
     losses = Losses()
     tree = parse(mended(text_of(upload.data)), upload.name, losses)
@@ -33,7 +39,7 @@ def open_html(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     author = next((said[name] for name in _AUTHORS if said.get(name)), "")
     dated = next((said[name] for name in _DATES if said.get(name)), "")
     facts = facts_of(upload.name, title=tree.findtext(".//title"), author=author, dated=dated)
-    return LaidOut(blocks_of(tree, Page(losses)), facts, upload.name, rules, losses)
+    return LaidOut(blocks_of(tree, Page(losses, pictures=pictures)), facts, upload.name, rules, losses)
 
 
 def _said_of(tree: lxml.html.HtmlElement) -> dict[str, str]:

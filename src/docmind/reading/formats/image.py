@@ -63,6 +63,7 @@ def open_picture(data: bytes) -> Image.Image:
 _LONGEST = 16_383
 
 
+_LEAST_DPI, _MOST_DPI = 50, 1_200  # cameras and screens write 72 and 96 without a sheet, and no scanner less
 _GREY = 12  # levels by which the channels of a grey page differ at most, in the means of 16 pixels
 _SMOOTH_STEP, _SMOOTH = 6, 0.12  # neighbours that differ by a few levels; the share of them on a page with photographs
 _LEVELS = 24
@@ -200,7 +201,16 @@ class ImageFile:
             text_source="none",
             confidence=0.0,
             needs_ocr=not picture.is_blank,
+            dpi=self._dpi(max(picture.width, picture.height)),
         )
+
+    def _dpi(self, side: int) -> int:
+        """Return the resolution of a page image with so long a side; 0 where the picture has no likely one."""
+        try:
+            told = float(self._image.info.get("dpi", (0,))[0])
+        except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError):  # a rational without a divisor
+            return 0
+        return round(told * side / max(self._image.size)) if _LEAST_DPI <= told <= _MOST_DPI else 0
 
     def upright(self, page_no: int) -> Image.Image:
         """Return one frame upright as RGB, no larger than a page image."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import lxml.html
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
-from docmind.blocks import Block, BlockKind, Losses, Table
+from docmind.blocks import Block, BlockKind, Losses, Picture, Table
 from docmind.reading.formats.characters import struck, subscript, superscript, tidy
 from docmind.reading.formats.grid import Grid
 from docmind.reading.formats.math_text import latex_of_math, local, words_of_latex, words_of_math
@@ -85,6 +85,7 @@ class Page:
     place: str = ""
     late: list[Block | Table] = field(default_factory=list)  # navigation, which follows the text
     is_book: bool = False
+    pictures: Callable[[str], Picture | None] = lambda _address: None  # of the page by their addresses
     is_drawn: bool = False  # whether a browser draws the page: the blocks then only tell which words it must show
 
 
@@ -145,6 +146,7 @@ class Walk:
         self._root, self._page, self._depth = root, page, depth
         self._out: list[Block | Table] = []
         self._parts: list[str] = []
+        self._beside: list[Block] = []  # pictures within the lines that are gathered
         self._ends: list[Callable[[], None] | None] = []
         self._kind: BlockKind = "paragraph"
         self._level = 0
@@ -440,8 +442,10 @@ class Walk:
         for block in Walk(cell, self._page, self._depth + 1)._inner():
             if isinstance(block, Table):
                 apart.append(block)
-            else:
-                said += [block.marker, block.text]
+                continue
+            said += [block.marker, block.text]
+            if block.picture is not None:
+                apart.append(replace(block, text=""))
         return " ".join(" ".join(said).split())
 
     def _navigation(self, element: Element) -> None:
@@ -503,7 +507,17 @@ class Walk:
             # The title is the name of a drawing, the texts are what stands in it.
             said = ". ".join(filter(None, (" ".join(text.split()) for text in _texts_of(element))))
         said = " ".join(tidy(said).split())
-        if said and self._is_in_line(element):
+        picture = self._page.pictures(element.get("src") or "") if tag == "img" and not _is_ornament(element) else None
+        is_in_line = self._is_in_line(element)
+        if picture is not None:
+            if is_in_line:
+                self._parts.append(said)
+            else:
+                self._flush()
+            self._beside.append(Block(kind="figure", text="" if is_in_line else said, picture=picture))
+            if not is_in_line:
+                self._flush()
+        elif said and is_in_line:
             self._parts.append(said)
         elif said:
             self._flush()
@@ -567,7 +581,12 @@ class Walk:
     # --- what is given ----------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Give what was gathered as one block."""
+        """Give what was gathered as one block, and the pictures within its lines behind it."""
+        self._give()
+        self._out += self._beside
+        self._beside = []
+
+    def _give(self) -> None:
         self._flushes += 1
         text = " ".join(tidy("".join(self._parts)).split())
         self._parts.clear()

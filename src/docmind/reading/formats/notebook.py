@@ -1,7 +1,7 @@
 """Notebooks of Jupyter, formats 1 to 4: cells of Markdown and of code, and what the code printed.
 
 A notebook is JSON of which any program may have written any part, so each value is checked for its type before it is
-used. Pictures and widgets are counted, never decoded.
+used. Pictures in PNG, JPEG and the like are figures; other ones and widgets are counted.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import Block, Losses, Picture, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of
+from docmind.reading.formats.figures import picture_in_base64
 from docmind.reading.formats.html import blocks_of, parse
 from docmind.reading.formats.markdown import front_matter, markdown
 from docmind.reading.formats.markup import Page
@@ -50,6 +51,7 @@ _LOST: tuple[tuple[str, LossKind], ...] = (
     ("audio/", "media"),
 )
 """What is shown in place of the text beside it, by the beginning of its type."""
+_PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp")
 _TITLED = 50  # blocks in which the heading stands that is the title
 
 
@@ -204,6 +206,10 @@ def _shown(data: dict[str, Any], losses: Losses) -> Iterator[Block | Table]:
     """Yield what a person sees of one result: the richest of its forms that DocMind reads."""
     page, text = _joined_text(data.get("text/html")), _joined_text(data.get("text/plain"))
     lost: LossKind | None = next((kind for name in data for begin, kind in _LOST if name.startswith(begin)), None)
+    picture = next(filter(None, (_picture(data, name) for name in _PICTURES)), None)
+    if picture is not None:
+        yield Block(kind="figure", picture=picture)
+        return
     is_page = page.strip() and ("<table" in page.lower() or not text.strip() or text.lstrip().startswith("<"))
     if is_page and lost is None:
         yield from _page(page, losses)
@@ -216,6 +222,11 @@ def _shown(data: dict[str, Any], losses: Losses) -> Iterator[Block | Table]:
         losses.note(lost)
     else:
         yield from _printed(text, losses)
+
+
+def _picture(data: dict[str, Any], name: str) -> Picture | None:
+    said = _joined_text(data.get(name))
+    return picture_in_base64(said) if said else None
 
 
 def _printed(text: str, losses: Losses) -> Iterator[Block]:

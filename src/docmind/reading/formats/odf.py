@@ -10,11 +10,14 @@ import posixpath
 import re
 import zipfile
 from typing import Any
+from urllib.parse import unquote
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from docmind.blocks import Picture
 from docmind.errors import CorruptFileError, UnsupportedFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
+from docmind.reading.formats.figures import picture_in
 from docmind.reading.formats.ooxml import UNREADABLE
 from docmind.records.documents import Facts, Upload
 from docmind.wording import _
@@ -103,6 +106,16 @@ class Document:
             return self._xml(path)
         except UNREADABLE:
             self.broken.append(path)
+            return None
+
+    def picture_of(self, element: Element) -> Picture | None:
+        """Return what a `draw:image` shows; None where it is not in the file, or is not decoded."""
+        path = posixpath.normpath(unquote(element.get(f"{XLINK}href") or "")).lstrip("/")
+        if self._archive is None or path not in self._names:
+            return None
+        try:
+            return picture_in(self._archive.read(self._names[path]))
+        except UNREADABLE:
             return None
 
     def object_of(self, element: Element) -> Element | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from docmind.blocks import Block, Losses
 from docmind.reading.formats.characters import struck, subscript, superscript
+from docmind.reading.formats.drawings import figures_of
 from docmind.reading.formats.odf import (
     CHART,
     DC,
@@ -180,6 +181,10 @@ def _frame(frame: Element, document: Document, styles: Styles, losses: Losses, p
     elif f"{DRAW}plugin" in tags:
         losses.note("media", place)
     elif f"{DRAW}image" in tags:
+        picture = document.picture_of(tags[f"{DRAW}image"])
+        if picture is not None:
+            yield from figures_of(printable(said or "").strip(), [picture])
+            return
         is_linked = "://" in (tags[f"{DRAW}image"].get(f"{XLINK}href") or "")
         losses.note("linked_picture" if is_linked else "picture", place)
     said = printable(said or "").strip()

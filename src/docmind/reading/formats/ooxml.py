@@ -18,6 +18,9 @@ from urllib.parse import unquote
 
 from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
+from docmind.blocks import Picture
+from docmind.reading.formats.figures import picture_in
+
 _CHUNK = 256 << 10
 _STRICT = re.compile(rb"""(xmlns(?::[\w.-]+)?=["'])http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=["'])""")
 _USUAL = rb"\1http://schemas.openxmlformats.org/\2/2006/\3"
@@ -91,6 +94,14 @@ class Package:
                     break
         if broken is not None:
             raise broken
+
+    def picture(self, part: str) -> Picture | None:
+        """Return the picture that a part is; None for one that is missing, or of a kind that is not decoded."""
+        try:
+            with self.open(part) as stream:
+                return picture_in(stream.read())
+        except UNREADABLE:
+            return None
 
     def links(self, part: str) -> dict[str, Link]:
         """Return the relations of a part by id, those of the file for ""; none where they are missing."""

@@ -182,8 +182,9 @@ def cell_read(blocks: list[Block | Table], unsaid: str = "", *, is_bold: bool = 
     text, aside = flat(blocks)
     if not text:
         figures = [block for block in aside if isinstance(block, Block) and block.kind == "figure"]
-        text = " ".join(block.text for block in figures)
-        aside = [block for block in aside if block not in figures]
+        text = " ".join(filter(None, (block.text for block in figures)))
+        shown_below = [replace(block, text="") for block in figures if block.picture is not None]
+        aside = [*(block for block in aside if block not in figures), *shown_below]
     kept = [block for block in blocks if block not in aside]
     return CellRead(" ".join((text or unsaid).split()), kept, aside, is_bold)
 

@@ -10,25 +10,43 @@ It is one module of more than 500 lines because placing, drawing and storing a s
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
-from docmind.blocks import Block, Blocks, Cell, Losses, PageBlock, PageKind, PageTable, Raws, Table, pack, shown_in
+from docmind.blocks import (
+    Block,
+    Blocks,
+    Cell,
+    Losses,
+    PageBlock,
+    PageKind,
+    PageTable,
+    Picture,
+    Raws,
+    Table,
+    pack,
+    shown_in,
+)
 from docmind.documents import Words
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
+from docmind.reading.figures import LONGEST_SIDE, MOST_OF_PAGE, digest_of
 from docmind.reading.formats import Rules
+from docmind.reading.formats.captions import is_of_figure
+from docmind.reading.formats.figures import encoded
 from docmind.reading.sheets import SHEET
-from docmind.records.documents import Facts, ParsedPage
+from docmind.records.documents import Facts, Loss, PageFigure, ParsedPage
 from docmind.wording import _, number_text
 
 Face = Literal["body", "bold", "small", "mono", "h1", "h2", "h3"]
@@ -58,10 +76,15 @@ _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
 _INSET, _DEEPEST = 30, 8  # pixels for each level of an item, and the most of them
 _BESIDE = frozenset(("header", "footer", "footnote", "comment", "note", "quoted"))  # what stands beside the text itself
+_BETWEEN = frozenset(("footnote", "comment"))  # what may stand between a picture and its caption
+_MOST_USES = 3  # of one picture in a document; one that stands at each heading is an ornament
+_PIXELS = WIDTH / 794  # pixels of the layout for one of a picture: 794 are the width of A4 at 96 dots an inch
 _TITLE_MAX = 300  # characters of a title that goes with what stands below it
 
 Edges = list[tuple[float, float]]
 """Left edge and width of each column of a table, in pixels."""
+Box = tuple[float, float, float, float]
+"""Left, top, width and height in the layout."""
 Wrapped = list[list[tuple[str, str]]]
 """The lines of each cell of a row, with what parts each from the one before."""
 
@@ -78,12 +101,29 @@ class Line:
 
 
 @dataclass(slots=True)
+class Figure:
+    """A picture at a place of the layout. `text[start:end]` of its sheet is its caption, or else its text in words."""
+
+    picture: Picture
+    x: float
+    y: float
+    width: float
+    height: float
+    sheet: int
+    text: str = ""
+    caption: str = ""
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(slots=True)
 class Sheet:
-    """One page: its text, the place of each line, and the parts of the text that came from blocks."""
+    """One page: its text, the place of each line and picture, and the parts of the text that came from blocks."""
 
     text: str = ""
     lines: list[Line] = field(default_factory=list)
     blocks: list[PageBlock] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
 
 
 @cache
@@ -152,17 +192,35 @@ class _Flow:
         self._path: tuple[str, ...] = ()
         self._tables = 0
         self._is_in_fields = False
+        self._figures: list[Figure] = []
+        self._uses: Counter[str] = Counter()  # of each picture, in the document
+        self._uncaptioned: list[Figure] = []  # those that were placed last, with nothing behind them
+        self._caption_above: tuple[str, int, int, int] | None = None  # text, sheet and span of one that stands last
 
     def finish(self) -> list[Sheet]:
-        if self._lines or self._is_paged:
+        if self._is_begun or self._is_paged:
             self._turn()
         return self._sheets
 
+    @property
+    def _is_begun(self) -> bool:
+        return bool(self._lines or self._figures)
+
     def add(self, block: Block | Table) -> None:
+        if isinstance(block, Block) and block.picture is not None:
+            self._figure(block, block.picture)
+            return
+        self._place(block)
+        if isinstance(block, Block) and is_of_figure(block):
+            self._give_caption(block.text)
+        elif isinstance(block, Table) or block.kind not in _BETWEEN:
+            self._uncaptioned, self._caption_above = [], None
+
+    def _place(self, block: Block | Table) -> None:
         if isinstance(block, Table):
             self._table(block)
         elif block.kind == "page_break":
-            if self._lines or self._is_paged:
+            if self._is_begun or self._is_paged:
                 self._turn()
             if self._is_paged:
                 self._headings, self._path = [], ()
@@ -176,6 +234,53 @@ class _Flow:
             self._path = tuple(title for _level, title in self._headings)
         else:
             self._text(block, block.kind)
+
+    def _figure(self, block: Block, picture: Picture) -> None:
+        """Place a picture with its text in words below it; one that is repeated further is an ornament."""
+        self._uses[picture.key] += 1
+        if self._uses[picture.key] > _MOST_USES:
+            self._place(replace(block, picture=None))
+            return
+        room = WIDTH - 2 * MARGIN
+        scale = min(_PIXELS, room / picture.width, HEIGHT / 2 / picture.height)
+        width, height = max(1.0, picture.width * scale), max(1.0, picture.height * scale)
+        self._room(height + 2 * line_height("body"))
+        if len(self._figures) >= MOST_OF_PAGE:
+            self._losses.note("picture")
+            self._place(replace(block, picture=None))
+            return
+        figure = Figure(picture, MARGIN, self._y, width, height, len(self._sheets), block.text)
+        self._figures.append(figure)
+        self._y += height + line_height("body") // 2
+        if block.text:
+            figure.start, figure.end = self._span_of(block) or (0, 0)
+        if self._caption_above is not None:
+            self._caption(figure, *self._caption_above)
+            self._caption_above = None
+        else:
+            self._uncaptioned.append(figure)
+
+    def _span_of(self, block: Block) -> tuple[int, int] | None:
+        """Place a text, and return its span on this sheet; None where it does not lie on it alone."""
+        sheets, before = len(self._sheets), len(self._blocks)
+        self._place(replace(block, picture=None))
+        if len(self._sheets) != sheets or len(self._blocks) == before:
+            return None
+        return self._blocks[before].start, self._blocks[-1].end
+
+    def _give_caption(self, text: str) -> None:
+        """Give the caption that was placed last to the pictures above it, or keep it for the one below it."""
+        said = text, len(self._sheets), self._blocks[-1].start if self._blocks else 0, self._length
+        for figure in self._uncaptioned:
+            self._caption(figure, *said)
+        self._caption_above = None if self._uncaptioned else said
+        self._uncaptioned = []
+
+    @staticmethod
+    def _caption(figure: Figure, text: str, sheet: int, start: int, end: int) -> None:
+        figure.caption = text
+        if sheet == figure.sheet:
+            figure.start, figure.end = start, end
 
     def _text(self, block: Block, kind: PageKind) -> None:
         is_field = kind == "field"
@@ -260,7 +365,7 @@ class _Flow:
                 continue
             is_header = number < table.header_rows
             lines = _wrapped(row, edges, "bold" if is_header else "body")
-            if self._y + _tall(lines, is_header=is_header) > self._bottom and self._lines:
+            if self._y + _tall(lines, is_header=is_header) > self._bottom and self._is_begun:
                 self._turn()
                 for cells, placed in () if is_header else names:
                     self._row(cells, placed, edges, before, about, is_header=True)
@@ -341,7 +446,7 @@ class _Flow:
         return spans
 
     def _room(self, tall: float) -> None:
-        if self._y + tall > self._bottom and self._lines:
+        if self._y + tall > self._bottom and self._is_begun:
             self._turn()
 
     def _put(self, text: str, before: str, x: float, face: Face, indent: int = 0) -> None:
@@ -363,7 +468,8 @@ class _Flow:
                 hint=_("Split the file, or raise DOCMIND_READING__MAX_PAGES."),
             )
         self._note()
-        self._sheets.append(Sheet("".join(self._parts), self._lines, self._blocks))
+        self._sheets.append(Sheet("".join(self._parts), self._lines, self._blocks, self._figures))
+        self._figures = []
         self._parts, self._lines, self._blocks, self._length, self._y = [], [], [], 0, float(MARGIN)
 
 
@@ -563,7 +669,7 @@ class LaidOut:
         tallest = min(TALLEST, _LONGEST_SIDE * HEIGHT // rules.image_side_px) if is_paged else None
         self._sheets = flow(blocks, name, rules.max_pages, losses, tallest=tallest)
         self._is_paged = is_paged
-        self.losses = losses.found()
+        self._losses = losses
         self._rules = rules
         self.facts = facts
         self.pages = len(self._sheets)
@@ -573,12 +679,18 @@ class LaidOut:
                 hint=_("If it holds pictures only, save it as PDF and add that."),
             )
 
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What was seen and not read; pictures are decoded with the pages on which they stand."""
+        return self._losses.found()
+
     def page(self, page_no: int) -> ParsedPage:
         """Return one page, with its sheet in place of a picture."""
         sheet = self._sheets[page_no - 1]
         tall = HEIGHT if self.pages > 1 and not self._is_paged else _height_of(sheet)
         scale = self._rules.image_side_px / HEIGHT
         width, height = _size(tall, scale)
+        shown = [(figure, image) for figure in sheet.figures if (image := self._encoded(figure, page_no))]
         return ParsedPage(
             page_no=page_no,
             width=width,
@@ -586,11 +698,32 @@ class LaidOut:
             text=sheet.text,
             words=_words(sheet, scale).pack(),
             blocks=pack(sheet.blocks),
-            image=_packed(sheet.lines, tall, (width, height)),
+            image=_packed(sheet.lines, tall, (width, height), shown),
             thumbnail=b"",
             text_source="layer",
             confidence=1.0,
+            figures=tuple(_page_figure(figure, image, scale, (width, height)) for figure, image in shown),
         )
+
+    def _encoded(self, figure: Figure, page_no: int) -> bytes:
+        image = encoded(figure.picture)
+        if not image:
+            self._losses.note("picture", f"page {page_no}")
+        return image
+
+
+def _page_figure(figure: Figure, image: bytes, scale: float, size: tuple[int, int]) -> PageFigure:
+    left, top = (min(round(at * scale), side - 1) for at, side in zip((figure.x, figure.y), size, strict=True))
+    wide, high = (max(1, round(at * scale)) for at in (figure.width, figure.height))
+    return PageFigure(
+        box=(left, top, min(wide, size[0] - left), min(high, size[1] - top)),
+        size=(figure.picture.width, figure.picture.height),
+        text=figure.text,
+        caption=figure.caption,
+        start=figure.start,
+        end=figure.end,
+        image=image,
+    )
 
 
 def _size(tall: int, scale: float) -> tuple[int, int]:
@@ -604,6 +737,7 @@ def _height_of(sheet: Sheet) -> int:
     It is at least that of a sheet on its side.
     """
     bottom = max((line.y + line_height(line.face) for line in sheet.lines), default=0.0)
+    bottom = max([bottom, *(figure.y + figure.height for figure in sheet.figures)])
     return min(TALLEST, max(round(bottom) + MARGIN, round(WIDTH / 2**0.5)))
 
 
@@ -619,14 +753,21 @@ def _words(sheet: Sheet, scale: float) -> Words:
     return Words.of(spans, boxes)
 
 
-def _draw(lines: Iterable[Line], tall: int, size: tuple[int, int]) -> Image.Image:
-    """Draw lines in grey on a sheet of this height, at the size of the layout, then scale it to the requested size."""
-    image = Image.new("L", (WIDTH, tall), 255)
+def _draw(
+    lines: Iterable[Line], tall: int, size: tuple[int, int], pictures: Sequence[tuple[Box, Image.Image]]
+) -> Image.Image:
+    """Draw a sheet of this height at the size of the layout, then scale it to the requested size.
+
+    It is grey where it has no pictures.
+    """
+    image = Image.new("RGB" if pictures else "L", (WIDTH, tall), "white")
+    for (x, y, width, high), picture in pictures:
+        image.paste(picture.resize((max(1, round(width)), max(1, round(high)))), (round(x), round(y)))
     pen = ImageDraw.Draw(image)
     for line in lines:
         face = font(line.face)
         for _start, word, x, _wide in _placed(line):
-            pen.text((x, line.y), word, fill=0, font=face)
+            pen.text((x, line.y), word, fill="black", font=face)
     return image if image.size == size else image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
 
 
@@ -647,15 +788,22 @@ _LONGEST_SIDE = 16_383  # pixels, as of a WebP
 _MOST_LINES = 20_000
 
 
-def _packed(lines: Iterable[Line], tall: int, size: tuple[int, int]) -> bytes:
+def _packed(
+    lines: Iterable[Line], tall: int, size: tuple[int, int], figures: Sequence[tuple[Figure, bytes]] = ()
+) -> bytes:
     placed = [[line.face, line.x, line.y, line.text] for line in lines]
     told = {"width": size[0], "height": size[1], "tall": tall, "lines": placed}
+    if figures:
+        told["pictures"] = [[each.x, each.y, each.width, each.height, digest_of(image)] for each, image in figures]
     body = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     return SHEET + zlib.compress(body, 1)
 
 
-def draw_sheet(data: bytes) -> Image.Image:
-    """Return the picture of a stored sheet, in grey. Raises `CorruptFileError`.
+def draw_sheet(data: bytes, images: Iterable[bytes] = ()) -> Image.Image:
+    """Return the picture of a stored sheet, in grey, or in RGB where `images` are drawn on it.
+
+    `images` are those of the figures of its page, in any order; a place for which there is none stays empty. Raises
+    `CorruptFileError`.
 
     The sheet may come from a process that a hostile file has taken over: it is checked, and drawn in a process that
     may be killed.
@@ -667,12 +815,28 @@ def draw_sheet(data: bytes) -> Image.Image:
         tall = told.get("tall", HEIGHT)
         is_size = all(type(side) is int and 1 <= side <= _LONGEST_SIDE for side in (width, height))
         is_size = is_size and type(tall) is int and 1 <= tall <= TALLEST
-        if unpacker.unconsumed_tail or not is_size or len(told["lines"]) > _MOST_LINES:
+        places = told.get("pictures", ())
+        if unpacker.unconsumed_tail or not is_size or len(told["lines"]) > _MOST_LINES or len(places) > MOST_OF_PAGE:
             raise ValueError
-        lines = [
-            Line(str(text), 0, min(max(float(x), 0.0), WIDTH), min(max(float(y), 0.0), TALLEST), _FACE_OF[face])
-            for face, x, y, text in told["lines"]
+        lines = [Line(str(text), 0, *_within(x, y), _FACE_OF[face]) for face, x, y, text in told["lines"]]
+        by_digest = {digest_of(image): image for image in images} if places else {}
+        pictures = [
+            ((*_within(x, y), *_within(wide, high)), _opened(by_digest[digest]))
+            for x, y, wide, high, digest in places
+            if digest in by_digest
         ]
-    except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
+    except (OSError, zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
         raise CorruptFileError(_("The image of a page is damaged.")) from error
-    return _draw(lines, tall, (width, height))
+    return _draw(lines, tall, (width, height), pictures)
+
+
+def _within(x: Any, y: Any) -> tuple[float, float]:
+    return min(max(float(x), 0.0), WIDTH), min(max(float(y), 0.0), TALLEST)
+
+
+def _opened(image: bytes) -> Image.Image:
+    """Return the picture of a figure. Raises `OSError`, `ValueError`."""
+    opened = Image.open(io.BytesIO(image), formats=["WEBP"])
+    if max(opened.size) > LONGEST_SIDE:
+        raise ValueError
+    return opened.convert("RGB")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docmind.blocks import Block
+from docmind.reading.formats.drawings import figures_of
 from docmind.reading.formats.ooxml import UNREADABLE, Link
 from docmind.reading.formats.sheet_cells import Note
 from docmind.reading.formats.typeset import printable
@@ -67,24 +68,27 @@ def shapes_of(book: Book, entry: SheetEntry) -> Iterator[Block]:
         if one.type == "drawing":
             try:
                 tree = book.package.xml(one.target, PART_MAX)
-                charts = {key: to for key, to in book.package.links(one.target).items() if not to.is_external}
+                links = {key: to for key, to in book.package.links(one.target).items() if not to.is_external}
             except UNREADABLE:
                 book.losses.note("part", one.target)
                 continue
-            yield from _shapes(book, entry, tree, charts)
+            yield from _shapes(book, entry, tree, links)
 
 
-def _shapes(book: Book, entry: SheetEntry, tree: Any, charts: dict[str, Link]) -> Iterator[Block]:
+def _shapes(book: Book, entry: SheetEntry, tree: Any, links: dict[str, Link]) -> Iterator[Block]:
     for shape in named(tree, "sp"):
         for paragraph in named(shape, "p"):
             text = printable("".join(run.text or "" for run in named(paragraph, "t")))
             if text.strip():
                 yield Block(kind="paragraph", text=text)
-    for picture in named(tree, "pic"):
-        book.losses.note("picture", entry.name)
-        said = next((printable(about.get("descr") or "") for about in named(picture, "cNvPr")), "").strip()
-        if said and not _MADE_UP.fullmatch(said) and not _FILE.fullmatch(said):
-            yield Block(kind="figure", text=said)
+    for shown in named(tree, "pic"):
+        said = next((printable(about.get("descr") or "") for about in named(shown, "cNvPr")), "").strip()
+        is_said = said and not _MADE_UP.fullmatch(said) and not _FILE.fullmatch(said)
+        keys = (key for blip in named(shown, "blip") for name, key in blip.attrib.items() if name.endswith("}embed"))
+        picture = next((book.package.picture(links[key].target) for key in keys if key in links), None)
+        if picture is None:
+            book.losses.note("picture", entry.name)
+        yield from figures_of(said if is_said else "", [picture])
     for frame in named(tree, "graphicData"):
         for child in frame:
             if local(child) != "chart":
@@ -92,7 +96,7 @@ def _shapes(book: Book, entry: SheetEntry, tree: Any, charts: dict[str, Link]) -
                 continue
             book.losses.note("chart", entry.name)
             key = next((value for name, value in child.attrib.items() if name.endswith("}id")), "")
-            title = _chart_title(book, charts[key].target) if key in charts else ""
+            title = _chart_title(book, links[key].target) if key in links else ""
             if title:
                 yield Block(kind="figure", text=title)
 

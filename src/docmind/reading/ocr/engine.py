@@ -19,34 +19,44 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from docmind.blocks import pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents import Words, language_of, with_ordinals
-from docmind.errors import DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
+from docmind.errors import ConfigError, DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
 from docmind.reading.ocr.doubt import AGREEING, Probe, Strip, agreement, is_better, probe_of
-from docmind.records.documents import Capability, ParsedPage
+from docmind.reading.ocr.tesseract import languages, version_of_tesseract
+from docmind.records.documents import Capability, OcrChoice, OcrEngine, OcrMode, OcrReading, PageFigure, ParsedPage
 from docmind.records.search import Quad
 from docmind.runtime import Client, Limits
 from docmind.wording import _, ngettext
 
 _ENTRY = "docmind.reading.ocr.process:serve"
 _PICTURE_SIDE = 1_600  # pixels, as a page image has: more says nothing more, and takes longer
+AS_SET = OcrChoice()
+"""The engine, the languages and the mode of the settings."""
+ENGINE_NAMES: dict[OcrEngine, str] = {"rapidocr": "RapidOCR", "tesseract": "Tesseract"}
+_MOST_TRIES, _TURNS = 9, (0, 90, 180, 270)
 _MODELS = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
 
 
 @dataclass(frozen=True, slots=True)
 class OcrPage:
-    """What was read on one image: text in reading order, packed words with boxes in its pixels, mean confidence."""
+    """What was read on one image: text in reading order, packed words with boxes in its pixels, mean confidence.
+
+    `how` tells by which engine; its `dpi` is 0, for the image does not say it.
+    """
 
     text: str
     words: bytes = field(repr=False)
     confidence: float
+    how: OcrReading
 
 
 class Ocr:
@@ -68,18 +78,36 @@ class Ocr:
     def engine(self) -> str:
         """Return the engine in use: "rapidocr", "tesseract", or "" where the wanted one is missing."""
         wanted = self._settings.ocr
-        if wanted in ("auto", "rapidocr") and _has_rapidocr():
-            return "rapidocr"
-        if wanted in ("auto", "tesseract") and _has_tesseract():
-            return "tesseract"
-        return ""
+        installed = engines()
+        return next((name for name in installed if wanted in ("auto", name)), "")
 
-    def recognise(self, image: bytes, language: str = "") -> OcrPage:
-        """Read one encoded image; `language` is an ISO 639-1 code where it is known.
+    @property
+    def mode(self) -> OcrMode:
+        """Return which pages are read."""
+        return self._settings.ocr_mode
+
+    def check(self, choice: OcrChoice) -> None:
+        """Raise `ConfigError` where the engine or a language of a choice is not installed."""
+        if choice.engine and choice.engine not in engines():
+            raise ConfigError(
+                _("{engine} isn't installed.").format(engine=ENGINE_NAMES[choice.engine]), hint=_hint_of(choice.engine)
+            )
+        missing = [code for code in choice.languages.split("+") if code and code not in languages()]
+        if missing and (choice.engine or self.engine) == "tesseract":
+            raise ConfigError(
+                _("Tesseract has no language {codes}.").format(codes=", ".join(missing)),
+                hint=_("Install it, for example tesseract-ocr-{code}.").format(code=missing[0].replace("_", "-")),
+            )
+
+    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
+        """Read one encoded page image; `language` is an ISO 639-1 code where it is known.
+
+        A page that the engine is unsure of is read again in other ways, and the best reading kept
+        (`docmind.reading.ocr.second_look`).
 
         Raises `ReaderFailedError` where there is no engine or the engine failed: the page stays without text.
         """
-        return self._read(image, {"language": language})
+        return self._read(image, {"language": language, "tries": self._settings.ocr_tries}, choice)
 
     def recognise_strips(self, image: bytes, strips: Sequence[Strip]) -> OcrPage:
         """Read parts of one encoded page image, x, y, w, h in its pixels; the boxes of the words mean nothing."""
@@ -95,10 +123,17 @@ class Ocr:
         rules = {"max_page_megapixels": self._settings.max_page_megapixels, "image_side_px": _PICTURE_SIDE}
         return self._read(picture, {"language": "", "picture": rules, "turn": turn})
 
-    def _read(self, image: bytes, header: dict[str, Any]) -> OcrPage:
-        if not self.engine:
+    def _read(self, image: bytes, header: dict[str, Any], choice: OcrChoice = AS_SET) -> OcrPage:
+        engine = choice.engine or self.engine
+        if not engine:
             raise ReaderFailedError(_("No OCR engine is installed."), hint=self.capabilities()[0].hint)
-        header = {"engine": self.engine, "languages": self._settings.ocr_languages, **header}
+        wanted = choice.languages or self._settings.ocr_languages
+        others = (
+            [name for name in engines() if name != engine] if self._settings.ocr == "auto" and not choice.engine else []
+        )
+        header = {
+            "engine": engine, "others": others, "languages": wanted, "doubt": self._settings.ocr_doubt, **header,
+        }  # fmt: skip
         client = self._free.get()
         try:
             answer, blobs = client.call(header, [image], timeout_s=self._settings.timeout_s, is_repeatable=True)
@@ -115,16 +150,19 @@ class Ocr:
         try:
             text, words = blobs
             Words.unpack(words)
-            return OcrPage(text.decode(), words, float(answer["confidence"]))
+            return OcrPage(text.decode(), words, float(answer["confidence"]), _how(answer, wanted))
         except (KeyError, TypeError, ValueError, DamagedError) as error:  # the picture may have taken the process over
             raise ReaderFailedError(_("Reading a picture gave no text that can be read.")) from error
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Return which engines are installed, without loading one."""
         settings = self._settings.ocr
-        if settings == "off":
-            return (Capability("ocr", "off", _("scans stay without text"), _("Set DOCMIND_READING__OCR=auto.")),)
-        rapid, tesseract = _has_rapidocr(), _has_tesseract()
+        if settings == "off" or self._settings.ocr_mode == "never":
+            hint = (
+                _("Set DOCMIND_READING__OCR=auto.") if settings == "off" else _("Set DOCMIND_READING__OCR_MODE=auto.")
+            )
+            return (Capability("ocr", "off", _("scans stay without text"), hint),)
+        rapid, tesseract = (name in engines() for name in ("rapidocr", "tesseract"))
         return (
             Capability(
                 "ocr",
@@ -138,13 +176,13 @@ class Ocr:
                 "rapidocr",
                 "present" if rapid else "missing",
                 _("PP-OCR models, in the package itself"),
-                "" if rapid else _("Run `pip install rapidocr`."),
+                "" if rapid else _hint_of("rapidocr"),
             ),
             Capability(
                 "tesseract",
                 "present" if tesseract else "missing",
                 _("faster, less exact with signs; used with DOCMIND_READING__OCR=tesseract"),
-                "" if tesseract else _("Install Tesseract with its languages, for example tesseract-ocr-por."),
+                "" if tesseract else _hint_of("tesseract"),
             ),
         )
 
@@ -152,6 +190,47 @@ class Ocr:
         """End the processes; reading of a current picture is aborted."""
         for client in self._clients:
             client.end()
+
+
+def engines() -> tuple[OcrEngine, ...]:
+    """Return the installed engines, the one that reads best first."""
+    found: list[OcrEngine] = []
+    if _has_rapidocr():
+        found.append("rapidocr")
+    if _has_tesseract():
+        found.append("tesseract")
+    return tuple(found)
+
+
+def _hint_of(engine: OcrEngine) -> str:
+    if engine == "rapidocr":
+        return _("Run `pip install rapidocr`.")
+    return _(
+        "Run `apt install tesseract-ocr tesseract-ocr-por`, or on macOS `brew install tesseract tesseract-lang`, for your "
+        "languages."
+    )
+
+
+def _how(answer: dict[str, Any], wanted: str) -> OcrReading:
+    """Return how a page was read, as its process says. Raises `KeyError`, `TypeError`, `ValueError`."""
+    engine, tries, turn, doubt = (answer[name] for name in ("engine", "tries", "turn", "doubt"))
+    if engine not in ENGINE_NAMES or type(tries) is not int or not 1 <= tries <= _MOST_TRIES or turn not in _TURNS:
+        raise ValueError("not a way to read a page")
+    if not 0 <= float(doubt) <= 1:
+        raise ValueError("not a share")
+    used = wanted if engine == "tesseract" else ""
+    return OcrReading(engine, engine_version(engine), used, tries, turn, doubt=round(float(doubt), 3))
+
+
+@cache
+def engine_version(engine: OcrEngine) -> str:
+    """Return the version of an installed engine; "" where it does not tell."""
+    if engine == "tesseract":
+        return version_of_tesseract()
+    try:
+        return version(engine)
+    except PackageNotFoundError:
+        return ""
 
 
 def _has_rapidocr() -> bool:
@@ -169,17 +248,32 @@ def _has_tesseract() -> bool:
 _Waiting = tuple[ParsedPage, Future[OcrPage | None] | None]
 
 
+def ocr_text(ocr: OcrReading, confidence: float) -> str:
+    """Tell a person how OCR read a page: by what, in how many tries, how sure it is in the mean, at which resolution."""
+    engine = " ".join(filter(None, (ENGINE_NAMES.get(cast("OcrEngine", ocr.engine), ocr.engine), ocr.version)))
+    told = ngettext(
+        "Read by {engine}, {percent} % confidence", "Read by {engine} in {n} tries, {percent} % confidence", ocr.tries
+    )
+    told = told.format(
+        engine=f"{engine} ({ocr.languages})" if ocr.languages else engine, n=ocr.tries, percent=round(100 * confidence)
+    )
+    return f"{told}, {ocr.dpi} dpi" if ocr.dpi else told
+
+
 class OcrPass:
     """The OCR pass of one document.
 
     Use it from one thread, as a context manager; `unread` counts pages by error.
     """
 
-    def __init__(self, ocr: Ocr, workers: int, waiting: Callable[[], None]) -> None:
+    def __init__(self, ocr: Ocr, workers: int, waiting: Callable[[], None], choice: OcrChoice = AS_SET) -> None:
         """Start the threads; `waiting` is called periodically during OCR, and what it raises ends the pass."""
-        self._ocr, self._ahead, self._waiting = ocr, 2 * workers, waiting
+        self._ocr, self._ahead, self._waiting, self._choice = ocr, 2 * workers, waiting, choice
+        self._mode = choice.mode or ocr.mode
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ocr")
         self.unread: dict[str, int] = {}
+        self.failed: set[int] = set()
+        """The numbers of the pages that could not be read."""
 
     def __enter__(self) -> OcrPass:
         return self
@@ -203,8 +297,10 @@ class OcrPass:
             yield self._settled(*waiting.popleft())
 
     def _begun(self, page: ParsedPage) -> Future[OcrPage | None] | None:
-        if page.needs_ocr:
-            return self._pool.submit(self._ocr.recognise, page.image)
+        if self._mode == "never":
+            return None
+        if page.needs_ocr or (self._mode == "always" and page.thumbnail):  # a sheet is drawn from its text
+            return self._pool.submit(self._ocr.recognise, page.image, choice=self._choice)
         if page.is_layer_suspect and self._ocr.engine and (probe := probe_of(page)) is not None:
             return self._pool.submit(self._instead, page, probe)
         return None
@@ -214,7 +310,7 @@ class OcrPass:
         strips = self._ocr.recognise_strips(page.image, probe.strips)
         if agreement(probe.text, strips.text) >= AGREEING:
             return None
-        seen = self._ocr.recognise(page.image)
+        seen = self._ocr.recognise(page.image, choice=self._choice)
         return seen if is_better(page.text, seen.text, seen.confidence) else None
 
     def told(self) -> str:
@@ -239,12 +335,25 @@ class OcrPass:
             seen = reading.result()
         except ReadingError as error:
             self.unread[str(error)] = self.unread.get(str(error), 0) + 1
+            self.failed.add(page.page_no)
             return page
         if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
         text = with_ordinals(seen.text, language_of(seen.text))
-        read = replace(page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"")
+        figures = tuple(_found_again(figure, text) for figure in page.figures)
+        read = replace(
+            page, text=text, words=seen.words, text_source="ocr", confidence=seen.confidence, blocks=b"",
+            figures=figures,
+        )  # fmt: skip
+        read = replace(read, ocr=replace(seen.how, dpi=page.dpi))
         return _with_comments(read, page) if page.blocks else read
+
+
+def _found_again(figure: PageFigure, text: str) -> PageFigure:
+    """Return a figure with the place of its words in the text that OCR read; with none where they are not there."""
+    said = figure.caption or figure.text
+    start = max(0, text.find(said)) if said else 0
+    return replace(figure, start=start, end=start + len(said) if said and text.startswith(said, start) else start)
 
 
 def _with_comments(read: ParsedPage, page: ParsedPage) -> ParsedPage:

@@ -2,9 +2,9 @@
 
 Models are loaded once. The text of a rotated page is put in order while it is upright; its boxes are mapped back.
 
-in   {engine, languages, language} + a page image; or {..., strips: boxes} + a page image of which only strips are read;
-     or {..., picture: rules, turn} + a picture from anywhere
-out  {confidence} + text, words; or {error, message}
+in   {engine, others, languages, doubt, language, tries} + a page image; or {..., strips: boxes} + a page image of which
+     only strips are read; or {..., picture: rules, turn} + a picture from anywhere
+out  {confidence, engine, tries, turn, doubt} + text, words; or {error, message}
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 from PIL import Image
@@ -21,7 +21,8 @@ from docmind.documents import Words
 from docmind.errors import UnsupportedFileError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.image import open_query
-from docmind.reading.ocr.reading_order import Spot, page_of
+from docmind.reading.ocr.reading_order import page_of
+from docmind.reading.ocr.second_look import Engine, Look, Plan, look, look_again
 from docmind.runtime import Frame, serve_requests
 
 PRELOAD = ("rapidocr.main",)
@@ -40,37 +41,39 @@ def turn_back(boxes: np.ndarray, turn: int, width: int, height: int) -> np.ndarr
     return boxes.reshape(-1, 4)
 
 
-class Engine(Protocol):
-    """An engine that finds rows of text on an image, and may turn it counter-clockwise, in degrees."""
-
-    def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]: ...
-
-
 def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Read images until there are no more."""
-    engines: dict[str, Engine] = {}
+    engines: dict[tuple[str, str], Engine] = {}
 
     def answer(header: dict[str, Any], blobs: list[bytes]) -> Frame:
-        name = header["engine"]
-        if name not in engines:
-            engines[name] = _load(name, header["languages"])
+        def engine(name: str) -> Engine:
+            key = name, header["languages"] if name == "tesseract" else ""
+            if key not in engines:
+                engines[key] = _load(*key)
+            return engines[key]
+
         image = _picture(blobs[0], header) if "picture" in header else Image.open(io.BytesIO(blobs[0]))
         if "strips" in header:
             image = strips_of(image.convert("RGB"), header["strips"])
-        text, words, confidence = recognise(engines[name], image.convert("RGB"), header["language"])
-        return {"confidence": confidence}, [text.encode("utf-8", "replace"), words.pack()]
+        image, name, language = image.convert("RGB"), header["engine"], header["language"]
+        seen, tries = look(engine(name), name, image, language), 1
+        if "tries" in header:
+            plan = Plan(header["doubt"], header["tries"], header["others"])
+            seen, tries = look_again(seen, image, engine, plan, language)
+        text, words, confidence = page_of(seen.rows)
+        how = {"engine": seen.engine, "tries": tries, "turn": seen.turn, "doubt": seen.doubt}
+        body = [text.encode("utf-8", "replace"), _placed(words, seen, image).pack()]
+        return {"confidence": round(float(confidence), 4), **how}, body
 
     serve_requests(incoming, outgoing, answer)
 
 
-def recognise(engine: Engine, image: Image.Image, language: str) -> tuple[str, Words, float]:
-    """Return text, words with boxes in the image's own pixels, and certainty."""
-    rows, turn = engine.rows(image, language)
-    text, words, confidence = page_of(rows)
-    boxes = turn_back(words.boxes, turn, *image.size)
+def _placed(words: Words, seen: Look, image: Image.Image) -> Words:
+    """Return words with boxes in pixels of the image as it is, which was turned for reading."""
+    boxes = turn_back(words.boxes, seen.turn, *image.size)
     low = np.clip(boxes[:, :2], 0, image.size)
     high = np.clip(boxes[:, :2] + boxes[:, 2:], 0, image.size)
-    return text, replace(words, boxes=np.hstack([low, high - low])), round(float(confidence), 4)
+    return replace(words, boxes=np.hstack([low, high - low]))
 
 
 def strips_of(image: Image.Image, boxes: Sequence[Sequence[float]]) -> Image.Image:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -66,11 +67,21 @@ class Tesseract:
 
 def languages() -> tuple[str, ...]:
     """Return the languages of the installed Tesseract; none where it is not installed."""
+    return tuple(code for code in _told("--list-langs").split("\n")[1:] if code.strip())
+
+
+def version_of_tesseract() -> str:
+    """Return the version of the installed Tesseract; "" where it is not installed."""
+    found = re.match(r"tesseract v?([0-9][0-9.]{0,20})", _told("--version"))
+    return found[1].rstrip(".") if found else ""
+
+
+def _told(option: str) -> str:
     command = shutil.which("tesseract")
     if command is None:
-        return ()
-    listed = subprocess.run([command, "--list-langs"], capture_output=True, timeout=20, check=False).stdout
-    return tuple(listed.decode("utf-8", "replace").split("\n")[1:])
+        return ""
+    done = subprocess.run([command, option], capture_output=True, timeout=20, check=False)
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _pixels(image: Image.Image) -> bytes:

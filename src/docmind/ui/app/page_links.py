@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from docmind.errors import NotFoundError
 from docmind.records.answers import Answer, Source
+from docmind.records.documents import Figure
 from docmind.records.search import Quad
 from docmind.wording import _
 
@@ -44,6 +45,13 @@ def reader_link(doc_id: str, page_no: int, *, cited: Cited | None = None, quad: 
 def xray_link(doc_id: str, page_no: int) -> str:
     """Return the address that opens what was read on this page; raises as `reader_link`."""
     return f"#xray={_checked(doc_id)}.{page_no:d}"
+
+
+def figure_link(figure: Figure, cited: Cited | None = None) -> str:
+    """Return the address that opens the page of a figure, which is outlined there."""
+    x, y, w, h = figure.box
+    quad = ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
+    return reader_link(figure.doc_id, figure.page_no, cited=cited, quad=quad)
 
 
 _OTHERS = 1_000  # added to the numbers of the sources of the answer that does not lead

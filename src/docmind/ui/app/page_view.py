@@ -55,6 +55,12 @@ def compared_jpeg(
     return highlight.compared(_docmind.documents.page_image(doc_id, page_no), marks, (page.width, page.height))
 
 
+@st.cache_data(max_entries=96, show_spinner=False)
+def figure_jpeg(_docmind: DocMind, image: str, doc_id: str, page_no: int, number: int, width: int = 0) -> bytes:
+    """Return a figure, scaled down to `width`; `image` is the id of its artifact."""
+    return highlight.marked(_docmind.documents.figure_image(doc_id, page_no, number), (), (1, 1), width=width)
+
+
 def source_jpeg(docmind: DocMind, source: Source, width: int = 0) -> bytes:
     """Return the page as it was when cited, quotes highlighted.
 
@@ -90,5 +96,5 @@ def _source_strip(_docmind: DocMind, _source: Source, key: str, quads: tuple[Qua
 
 def drop_images() -> None:
     """Drop every cached page image, after a deletion."""
-    for kept in (page_jpeg, outlined_jpeg, strip_jpeg, compared_jpeg, _source_jpeg, _source_strip):
+    for kept in (page_jpeg, figure_jpeg, outlined_jpeg, strip_jpeg, compared_jpeg, _source_jpeg, _source_strip):
         kept.clear()

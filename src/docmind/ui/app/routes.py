@@ -68,6 +68,12 @@ def _page_image(docmind: DocMind, request: Request) -> Response:
     return Response(docmind.documents.page_image(doc_id, page_no, thumbnail=is_thumbnail), media_type="image/webp")
 
 
+def _figure_image(docmind: DocMind, request: Request) -> Response:
+    place = request.path_params
+    picture = docmind.documents.figure_image(place["doc_id"], place["page_no"], place["number"])
+    return Response(picture, media_type="image/webp")
+
+
 def _original(docmind: DocMind, request: Request) -> Response:
     """Answer with a document's file as it was added."""
     doc_id = request.path_params["doc_id"]
@@ -83,4 +89,5 @@ def attachment(name: str) -> dict[str, str]:
 
 
 ORIGINALS = route("/document/{doc_id}/original", _original)
+FIGURE_IMAGES = route("/page/{doc_id}/{page_no:int}/figure/{number:int}", _figure_image)
 PAGE_IMAGES = route("/page/{doc_id}/{page_no:int}/image", _page_image)

@@ -34,6 +34,7 @@ BINNED = (
     "binned"  # tuple[float, tuple[DocumentInfo, ...]]: what was moved to the bin last and when, until it is dismissed
 )
 PAGES = "pages"  # the thumbnails of the open document
+FIGURES = "figures-of"  # the figures of one document
 DROPPED = "dropped"  # Dropped: the files that were dropped on the question box, until they are dismissed
 DROPPED_SCOPE = "dropped_scope"  # str: which documents are asked once the dropped ones are read
 TAKEN_FILES = "taken_files"  # set[str]: ids of files of the uploader that were handed in

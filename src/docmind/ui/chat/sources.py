@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.documents import figure_quoted
 from docmind.errors import DocMindError, NotFoundError
 from docmind.records.answers import BY_HAND, Source
-from docmind.records.documents import readable_name
+from docmind.records.documents import Figure, readable_name
 from docmind.records.query import Query
 from docmind.records.search import MISSING, Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, flow, highlight, one_line
@@ -21,8 +22,8 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, pace
 from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
 from docmind.ui.app.names import called
-from docmind.ui.app.page_links import Cited, reader_link, source_link, xray_link
-from docmind.ui.app.page_view import page_jpeg, source_jpeg, source_strip
+from docmind.ui.app.page_links import Cited, figure_link, reader_link, source_link, xray_link
+from docmind.ui.app.page_view import figure_jpeg, page_jpeg, source_jpeg, source_strip
 from docmind.ui.chat.filters import is_newest_first
 from docmind.wording import _, ngettext, number_text
 
@@ -105,8 +106,7 @@ def _draw_lists(lists: Sequence[ListReport]) -> None:
 
 
 def _draw_result(docmind: DocMind, hit: MultimodalHit, cited: Cited | None) -> None:
-    link = reader_link(hit.doc_id, hit.page_no, cited=cited)
-    jpeg = page_jpeg(docmind, hit.doc_id, hit.page_no, (), _RESULT_THUMBNAIL)
+    link, jpeg = _shown(docmind, hit, cited, _RESULT_THUMBNAIL)
     st.image(data_url(jpeg), width="stretch", alt=_page_of(hit), link=link)
     with st.container(gap=None):
         st.markdown(f"[**{_page(hit.page_no)}**]({link})")
@@ -117,6 +117,16 @@ def _draw_result(docmind: DocMind, hit: MultimodalHit, cited: Cited | None) -> N
         )
         st.caption(escape(called(hit), limit=36) + read)
         st.markdown(" ".join(_badge(origin.list) for origin in hit.origins))
+
+
+def _shown(docmind: DocMind, hit: Hit | MultimodalHit, cited: Cited | None, width: int) -> tuple[str, bytes]:
+    """Return the address that opens a hit, and its picture: that of the figure, where it is one, else of the page."""
+    if hit.figure:
+        for figure in docmind.documents.page_figures(hit.doc_id, hit.page_no):
+            if figure.number == hit.figure:
+                place = (figure.image.sha256, figure.doc_id, figure.page_no, figure.number)
+                return figure_link(figure, cited), figure_jpeg(docmind, *place, width)
+    return reader_link(hit.doc_id, hit.page_no, cited=cited), page_jpeg(docmind, hit.doc_id, hit.page_no, (), width)
 
 
 def _draw_lost(hit: Hit | MultimodalHit) -> None:
@@ -138,6 +148,7 @@ def _badge(name: ListName) -> str:
 
 _THUMBNAIL = 480  # pixels; shown at about a third of that or less, sharp on dense screens
 _SMALL = 84  # pixels across, beside the citation
+_FIGURE = 320  # pixels across, of a figure
 _LOOK = 240  # pixels across, of a page that is all there is to see
 _WITH_FILE, _FILE = 72, 40  # characters of a title that has its file name behind it, and of that
 _NEAR = 156  # two beside each other on a phone
@@ -229,6 +240,9 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
         st.image(data_url(thumbnail), width="stretch", alt=told, link=link)
     with words, st.container(gap="xxsmall"):
         st.markdown(f"[{_label(source)}]({link})")
+        figure = figure_quoted(docmind.documents.page_figures(source.doc_id, source.page_no), source.quote)
+        if figure is not None:
+            _draw_figure(docmind, figure)
         if strip is not None:
             with st.container(width=highlight.reading_width(strip)):
                 st.image(data_url(strip), width="stretch", alt=told, link=link)
@@ -239,6 +253,14 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
         st.markdown(by_hand + read)
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
+
+
+def _draw_figure(docmind: DocMind, figure: Figure) -> None:
+    """Draw a figure as it looks, with the way to its place."""
+    place = (figure.image.sha256, figure.doc_id, figure.page_no, figure.number)
+    with st.container(width=_FIGURE):
+        jpeg = figure_jpeg(docmind, *place, 2 * _FIGURE)
+        st.image(data_url(jpeg), width="stretch", alt=one_line(figure.label), link=figure_link(figure))
 
 
 def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:
@@ -297,8 +319,7 @@ def _draw_gone(source: Source) -> None:
 
 
 def _draw_hit(docmind: DocMind, hit: Hit, cited: Cited | None) -> None:
-    link = reader_link(hit.doc_id, hit.page_no, cited=cited)
-    jpeg = page_jpeg(docmind, hit.doc_id, hit.page_no, (), _THUMBNAIL)
+    link, jpeg = _shown(docmind, hit, cited, _THUMBNAIL)
     st.image(data_url(jpeg), width="stretch", alt=_page_of(hit), link=link)
     with st.container(gap=None):
         st.markdown(f"[**{_page(hit.page_no)}**]({link})")

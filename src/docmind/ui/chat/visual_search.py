@@ -210,6 +210,8 @@ def _draw_page(
         why = f" · {_(_WHY[hit.source])}" if not hit.found and hit.source in _WHY else ""
         name = escape(called(hit), limit=26 if is_small else 60)
         st.caption((name if is_small else f"**{name}**") + why)
+        if hit.figure and hit.text:
+            st.caption(f":material/imagesmode: {escape(hit.text, limit=80 if is_small else 200)}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"[{_('Page {n}').format(n=hit.page_no)}]({link})", width="content")
             st.button(

@@ -16,8 +16,8 @@ from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, language, languages, read_by, shown_value, size, when
-from docmind.ui.app.page_links import reader_link, xray_link
-from docmind.ui.documents import embedding, library, versions
+from docmind.ui.app.page_links import figure_link, reader_link, xray_link
+from docmind.ui.documents import embedding, library, reading_again, versions
 from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _TROUBLE = "document"
 _CHAT = "chat.py"
 _HEADINGS, _TALLEST = 12, 360  # headings, or files inside, shown unfolded; pixels of a longer list
 _FILES = 200  # files inside that are listed
+_FIGURES, _LONGEST = 8, 300  # figures shown unfolded; characters of a caption
 
 
 def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], None]) -> None:
@@ -45,6 +46,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     if title != one_line(info.document):
         st.caption(escape(info.document, limit=160))
     _draw_actions(docmind, info, begin_in)
+    reading_again.draw_progress(info.doc_id)
     embedding.progress(docmind)
     with st.container(key="document"):
         facts, rest = st.columns([0.36, 0.64], gap="large")
@@ -58,6 +60,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
     with rest:
         _draw_enclosed(docmind, info)
         _draw_outline(docmind, info)
+        _draw_figures(docmind, info)
         _draw_coverage(docmind, info)
         _draw_pages(info)
 
@@ -84,6 +87,11 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str]
         edit = (library.RENAME, (info.doc_id,))
         st.button(_("Rename"), icon=":material/edit:", key="document-rename", on_click=library.ask, args=edit)
         versions.draw_actions(docmind, info)
+        if reading_again.can_be(info):
+            again = (library.READ_AGAIN, (info.doc_id,))
+            st.button(
+                _("Read again…"), icon=":material/scanner:", key="document-reread", on_click=library.ask, args=again
+            )
         gone = (docmind, (info.doc_id,))
         st.button(_("Delete"), icon=":material/delete:", key="document-delete", on_click=library.move_to_bin, args=gone)
         erased = (library.PURGE, (info.doc_id,))
@@ -272,6 +280,25 @@ def _draw_coverage(docmind: DocMind, info: DocumentInfo) -> None:
             st.markdown(f"[{escape(text)}]({xray_link(info.doc_id, page_no)})")
         if len(told) > _FILES:
             st.caption(_("{n} more are not shown.").format(n=number_text(len(told) - _FILES)))
+
+
+def _draw_figures(docmind: DocMind, info: DocumentInfo) -> None:
+    """Draw the figures of a document, each with its caption; nothing where it has none."""
+    figures = errors.attempt(lambda: docmind.documents.figures(info.doc_id))
+    if isinstance(figures, DocMindError) or not figures:
+        return
+    told, is_many = ngettext("{n} figure", "{n} figures", len(figures)), len(figures) > _FIGURES
+    with (
+        st.expander(count(told, len(figures)), expanded=not is_many, icon=":material/imagesmode:"),
+        st.container(key="figures", height=_TALLEST if is_many else "content"),
+    ):
+        shown = [
+            [one.page_no, one.number, one_line(one.caption or one.alt)[:_LONGEST], figure_link(one)] for one in figures
+        ]
+        words = {"page": _("Page {n}"), "figures": _("Figures"), "lost": _("Not readable")}
+        browser_part(
+            _FOLDER, "figures", data={"doc_id": info.doc_id, "figures": shown, "words": words}, key=state.FIGURES
+        )
 
 
 def _draw_pages(info: DocumentInfo) -> None:

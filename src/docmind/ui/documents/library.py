@@ -17,7 +17,7 @@ from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.format import count, kind, size, when
-from docmind.ui.documents import comparing, upload
+from docmind.ui.documents import comparing, reading_again, upload
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _FOLDER = Path(__file__).parent
 _TROUBLE = "library"
 _SHOWN = 50  # rows of the bin
 _LOOK_S, _UNDO_S = 2.0, 15.0
-TAG, COLLECT, RENAME, PURGE, EMPTY = "tag", "collect", "rename", "purge", "empty"
+TAG, COLLECT, RENAME, PURGE, EMPTY, READ_AGAIN = "tag", "collect", "rename", "purge", "empty", "read_again"
 _RECEIPTS = "receipts"
 
 
@@ -414,6 +414,11 @@ def _rename(docmind: DocMind, ids: tuple[str, ...]) -> None:
             _finish(errors.attempt(lambda: docmind.documents.edit(doc_id, **new)))
 
 
+def _read_again(docmind: DocMind, ids: tuple[str, ...]) -> None:
+    if reading_again.draw_form(docmind, docmind.documents.get(ids[0])):
+        _finish(None)
+
+
 def _erase(docmind: DocMind, ids: tuple[str, ...]) -> None:
     names = [info.document for info in (*docmind.documents.all(), *docmind.documents.binned()) if info.doc_id in ids]
     st.markdown(f"**{escape(names[0], limit=120)}**" if len(names) == 1 else f"**{_selected(len(names))}**")
@@ -478,6 +483,7 @@ _DIALOGS = {
     TAG: (N_("Tags"), "label", _tag),
     COLLECT: (N_("Add to collection"), "folder_special", _collect),
     RENAME: (N_("Rename"), "edit", _rename),
+    READ_AGAIN: (N_("Read again"), "scanner", _read_again),
     PURGE: (N_("Erase for good?"), "delete_forever", _erase),
     EMPTY: (N_("Empty the bin?"), "delete_forever", _erase),
     _RECEIPTS: (N_("Erased"), "receipt_long", _receipts),

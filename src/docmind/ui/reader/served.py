@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from docmind import visual
 from docmind.errors import NotFoundError
+from docmind.reading import ocr_text
 from docmind.records.answers import Source
 from docmind.records.conversations import Turn
 from docmind.records.search import Quad
@@ -22,7 +23,7 @@ from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import data_url, language
 from docmind.ui.app.heat import has_heat, strongest
 from docmind.ui.app.page_links import Cited, cited_of, source_at
-from docmind.ui.app.routes import ORIGINALS, PAGE_IMAGES, attachment, route
+from docmind.ui.app.routes import FIGURE_IMAGES, ORIGINALS, PAGE_IMAGES, attachment, route
 from docmind.ui.reader.xray import XRAY_ROUTES
 from docmind.wording import _
 
@@ -44,7 +45,7 @@ def _page(docmind: DocMind, request: Request) -> Response:
     facts.append(
         {
             "layer": _("Text from the file"),
-            "ocr": _("Text by OCR, {percent} % confidence").format(percent=round(100 * page.confidence)),
+            "ocr": ocr_text(page.ocr, page.confidence) if page.ocr is not None else _("Text by OCR"),
             "none": _("No text was found on this page"),
         }[page.text_source]
     )
@@ -165,6 +166,7 @@ def _plain(quads: Sequence[Quad]) -> list[list[list[float]]]:
 
 ROUTES = (
     PAGE_IMAGES,
+    FIGURE_IMAGES,
     ORIGINALS,
     route("/page/{doc_id}/{page_no:int}", _page),
     route("/page/{doc_id}/{page_no:int}/heat", _heat),

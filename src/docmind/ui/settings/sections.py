@@ -45,6 +45,11 @@ _OCR: _Texts = {
     "tesseract": "Tesseract",
     "off": N_("Off"),
 }
+_OCR_MODE: _Texts = {
+    "auto": N_("Pages without a good text layer"),
+    "always": N_("All pages"),
+    "never": N_("None: only text of the file"),
+}
 _WEB: _Texts = {"off": N_("Off"), "searxng": N_("A SearXNG server"), "brave": "Brave Search"}
 _PAGES: _Texts = {
     "auto": N_("Allowed where a web search service is chosen"),
@@ -162,8 +167,13 @@ def reading(docmind: DocMind) -> None:
     st.subheader(_("Reading"), anchor=False)
     st.caption(_("Applies to files that are added from now on."))
     fields.draw(docmind, "reading.ocr", choices=_in_words(_OCR))
+    fields.draw(docmind, "reading.ocr_mode", choices=_in_words(_OCR_MODE))
     fields.draw(docmind, "reading.ocr_languages", about=_("Tesseract's codes, joined by +: eng+por+spa"))
     left, right = st.columns(2)
+    with left:
+        fields.draw(docmind, "reading.ocr_doubt")
+    with right:
+        fields.draw(docmind, "reading.ocr_tries")
     with left:
         fields.draw(docmind, "reading.max_file_mb")
         fields.draw(docmind, "reading.workers", about=_("More are faster and need more memory"))

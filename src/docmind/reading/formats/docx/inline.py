@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import Block, Losses, Picture, Table
 from docmind.reading.formats.characters import subscript, superscript
 from docmind.reading.formats.docx.package import (
     DGM,
@@ -34,7 +34,7 @@ from docmind.reading.formats.docx.package import (
     value,
 )  # fmt: skip
 from docmind.reading.formats.docx.styles import Styles, is_struck_out, script_of
-from docmind.reading.formats.drawings import alternative, chart_of, is_decoration, items_of_diagram
+from docmind.reading.formats.drawings import alternative, chart_of, figures_of, is_decoration, items_of_diagram
 from docmind.reading.formats.equations import Said, equation
 from docmind.reading.formats.numerals import numeral
 from docmind.reading.formats.ooxml import Link
@@ -432,11 +432,21 @@ class Reader:
         if words.strip():
             self._para.after.append(Block(kind="paragraph", text=words))
         alt = _alt_of(element)
-        if alt and not (boxes and not pictures):
-            self._para.after.append(Block(kind="figure", text=alt))
-        elif pictures and not is_decoration(element):
-            for picture in pictures:
-                self._lost("linked_picture" if self._is_linked(picture) else "picture")
+        if is_decoration(element) and not alt:
+            return
+        shown = [(each, self._picture(each)) for each in pictures]
+        self._para.after += figures_of(alt if pictures or not boxes else "", [picture for _each, picture in shown])
+        for each, picture in shown:
+            if picture is None and not alt:
+                self._lost("linked_picture" if self._is_linked(each) else "picture")
+
+    def _picture(self, element: Element) -> Picture | None:
+        """Return the picture that an element shows; None for what stands in a header, such as a logo."""
+        key = element.get(f"{R}embed") if element.tag == f"{A}blip" else element.get(f"{R}id")
+        link = self.part.links.get(key or "")
+        if link is None or link.is_external or self._place in ("header", "footer"):
+            return None
+        return self._package.picture(link.target)
 
     def _is_linked(self, picture: Element) -> bool:
         if picture.tag == f"{A}blip" and picture.get(f"{R}embed"):

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from urllib.parse import urljoin
 
 from docmind.blocks import Block, Blocks, Losses, Table
 from docmind.reading.formats import Rules, facts_of
-from docmind.reading.formats.html import open_html
+from docmind.reading.formats.html import open_page
 from docmind.reading.formats.mail import outlook
 from docmind.reading.formats.mail.calendar import blocks_of_invitation
 from docmind.reading.formats.mail.letter import Letter, facts_of_mail, fields_of, head_of
@@ -22,7 +23,7 @@ from docmind.reading.formats.mail.mime import letter_of, message_of
 from docmind.reading.formats.mail.page import said_on
 from docmind.reading.formats.mail.plain import SEALED, lines_of, said_in
 from docmind.reading.formats.mail.quoted import Said, told_apart
-from docmind.reading.formats.mail.web_archive import page_of
+from docmind.reading.formats.mail.web_archive import page_of, pictures_of
 from docmind.reading.formats.typeset import LaidOut
 from docmind.records.documents import Enclosed, Facts, Upload
 
@@ -66,8 +67,18 @@ def open_mailbox(upload: Upload, kind: str, rules: Rules) -> Mail:
 
 def open_web_archive(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a web page that was saved with its pictures in one file. Raises the errors of a web page."""
-    page = page_of(message_of(upload.data, upload.name), upload.name)
-    return open_html(Upload(upload.name, page), "html", rules)
+    message = message_of(upload.data, upload.name)
+    page, address = page_of(message, upload.name)
+    pictures = pictures_of(message)
+    return open_page(Upload(upload.name, page), rules, lambda said: pictures.get(_joined(address, said)))
+
+
+def _joined(address: str, said: str) -> str:
+    """Return an address on a page in full; one that cannot be joined as it is."""
+    try:
+        return urljoin(address, said)
+    except ValueError:
+        return said
 
 
 def _blocks(letter: Letter, name: str, losses: Losses) -> Iterator[Block | Table]:
@@ -75,7 +86,7 @@ def _blocks(letter: Letter, name: str, losses: Losses) -> Iterator[Block | Table
     said: list[Said] = []
     for body in letter.bodies:
         if body.kind == "html":
-            said += said_on(body.text, name, losses)
+            said += said_on(body.text, name, losses, letter.pictures.get)
         elif body.kind == "lines":
             said += [Said(block) for block in lines_of(body.text)]
         elif body.kind == "told":

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal
+from urllib.parse import unquote
 
-from docmind.blocks import Block, Losses
+from docmind.blocks import Block, Losses, Picture
 from docmind.documents import topic_of
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import tidy
+from docmind.reading.formats.figures import picture_at, picture_in
 from docmind.reading.formats.mail.headers import shown_moment, shown_people, shown_person
 from docmind.records.documents import Enclosed, Facts
 
@@ -38,6 +40,27 @@ class Body:
     is_delsp: bool = False
 
 
+class Pictures:
+    """The pictures that belong to a page, by the addresses under which it shows them. They are looked at when shown."""
+
+    def __init__(self) -> None:
+        self._data: dict[str, Callable[[], bytes]] = {}
+
+    def add(self, data: Callable[[], bytes], *addresses: str) -> None:
+        """Add a picture under these addresses, of which "" is none."""
+        for address in filter(None, addresses):
+            self._data.setdefault(address, data)
+
+    def join(self, others: Pictures) -> None:
+        """Add those of another page."""
+        self._data = others._data | self._data
+
+    def get(self, address: str) -> Picture | None:
+        """Return the picture at an address; None where there is none, or where it is not decoded."""
+        found = self._data.get(address) or self._data.get(unquote(address))
+        return picture_in(found()) if found is not None else picture_at(address)
+
+
 @dataclass(slots=True)
 class Letter:
     """A mail. `date` is the header as it stands where `sent` cannot be told from it, `meeting` an appointment."""
@@ -56,6 +79,7 @@ class Letter:
     invitations: list[str] = field(default_factory=list)
     meeting: dict[str, str] = field(default_factory=dict)
     attached: list[Enclosed] = field(default_factory=list)
+    pictures: Pictures = field(default_factory=Pictures)
 
 
 def facts_of_mail(letter: Letter, name: str) -> Facts:

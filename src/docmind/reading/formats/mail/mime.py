@@ -151,6 +151,8 @@ class _Parts:
             if _words_in(best) < 0.4 * _words_in(other):
                 best = other
         self._letter.bodies += best.bodies
+        for _one, letter in forms:
+            self._letter.pictures.join(letter.pictures)
 
     def _leaf(self, part: Message, kind: str, *, in_page: bool) -> None:
         name, data, disposition = _name(part), payload(part), _disposition(part)
@@ -163,7 +165,7 @@ class _Parts:
         elif kind in ("text/plain", "text/html", "text/enriched", "text/richtext") and is_shown:
             self._letter.bodies.append(body_of(part, kind, data))
         elif in_page and kind.startswith("image/") and not is_attached:
-            return  # where the page shows it, its own words tell what it is, or it is counted there
+            self._letter.pictures.add(lambda: data, *addresses_of(part))  # told where the page shows it
         elif data.strip():
             self._attachments.add(name, data, kind)
 
@@ -265,6 +267,12 @@ def _parameter(part: Message, name: str, header: str = "content-type") -> str:
 def _name(part: Message) -> str:
     """Return the name of the file that a part is."""
     return _parameter(part, "filename", "content-disposition") or _parameter(part, "name")
+
+
+def addresses_of(part: Message) -> tuple[str, str]:
+    """Return the addresses under which a page shows a part that came with it, each of which may be ""."""
+    said = raw_header(part, "Content-ID").strip("<> \r\n\t")
+    return f"cid:{said}" if said else "", raw_header(part, "Content-Location").strip()
 
 
 def _disposition(part: Message) -> str:

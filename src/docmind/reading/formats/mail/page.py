@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import lxml.html
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import Block, Losses, Picture, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats.html import blocks_of, parse
 from docmind.reading.formats.mail.quoted import Said
@@ -24,8 +24,13 @@ _SIGNATURES = frozenset(("gmail_signature", "moz-signature", "protonmail_signatu
 _SIGNATURE_IDS = frozenset(("signature", "ms-outlook-mobile-signature"))
 
 
-def said_on(text: str, name: str, losses: Losses) -> Iterator[Said]:
-    """Yield the blocks of a page, each with the depth to which it is quoted. One without contents has none."""
+def said_on(
+    text: str, name: str, losses: Losses, pictures: Callable[[str], Picture | None] = lambda _address: None
+) -> Iterator[Said]:
+    """Yield the blocks of a page, each with the depth to which it is quoted. One without contents has none.
+
+    `pictures` returns those of the page by their addresses.
+    """
     try:
         tree = parse(_MARKS.sub("", text), name, losses)
     except CorruptFileError:
@@ -33,7 +38,7 @@ def said_on(text: str, name: str, losses: Losses) -> Iterator[Said]:
     for element in list(tree.iter()):
         _mark(element)
     depth = signed = 0
-    for block in blocks_of(tree, Page(losses)):
+    for block in blocks_of(tree, Page(losses, pictures=pictures)):
         marks = _MARKS.findall(block.text) if isinstance(block, Block) else []
         if not marks:
             yield Said(_clean(block), depth, signed > 0)

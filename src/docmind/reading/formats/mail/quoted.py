@@ -159,7 +159,7 @@ def _own(one: Said, *, is_footer: bool) -> Iterator[Block | Table]:
     if not is_footer or isinstance(one.block, Table):
         yield one.block
     elif one.text.strip() != "--":
-        yield replace(one.block, kind="footer", level=0)
+        yield replace(one.block, kind="footer", level=0, picture=None)
 
 
 def _is_attribution(one: Said, following: Said | None) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from docmind.blocks import Block, Losses, Table
-from docmind.reading.formats.drawings import alternative
+from docmind.reading.formats.drawings import alternative, figures_of
 from docmind.reading.formats.math_text import latex_of_math, words_of_math
 from docmind.reading.formats.odf import (
     CHART,
@@ -291,6 +291,10 @@ class Reader:
                 return
             if name == f"{DRAW}image":
                 if not alt and "true" in (frame.get(f"{DRAW}decorative"), frame.get(f"{LOEXT}decorative")):
+                    return
+                picture = None if self._place in ("header", "footer") else self._document.picture_of(child)
+                if picture is not None:
+                    self._para.after += figures_of(alt, [picture])
                     return
                 href = child.get(f"{XLINK}href") or ""
                 self._lost_or_told("linked_picture" if "://" in href or href.startswith("../") else "picture", alt)

@@ -24,8 +24,9 @@ from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.image import blank, encode, shrink
 from docmind.reading.formats.pdf.annotations import Annotations, annotations_of, pixels_of, with_notes
 from docmind.reading.formats.pdf.fields import with_fields
+from docmind.reading.formats.pdf.figures import Figures
 from docmind.reading.formats.pdf.layer import Layer, matrix_of, read_layer
-from docmind.reading.formats.pdf.lines import lines_of
+from docmind.reading.formats.pdf.lines import Lines, lines_of
 from docmind.reading.formats.pdf.parts import Parts, beside
 from docmind.reading.formats.pdf.pictures import image_share, is_behind_picture
 from docmind.reading.formats.pdf.quality import FEW_WORDS, lines_share, needs_ocr, plausibility, unread_share
@@ -56,6 +57,7 @@ class PdfFile:
         self._known: set[str] = set()
         self._tables = Tables()
         self._parts = Parts()
+        self._figures = Figures()
         self._losses = Losses()
         self._losses.note("embedded_object", "", pdfium.FPDFDoc_GetAttachmentCount(document))
         self.if_blank = _if_blank(upload.data)
@@ -135,7 +137,11 @@ class PdfFile:
             unread = unread_share(np.asarray(small), layer.words.boxes * (small.width / width))
         wanted = needs_ocr(layer.text, lines, images, unread, is_blank=picture.is_blank)
         is_suspect = not wanted and bool(layer.text) and images > _ONE_PICTURE and is_behind_picture(page)
-        blocks = self._blocks(layer, page_no, width, height)
+        lines_seen = _lines(layer)
+        blocks = self._blocks(layer, lines_seen, page_no, width, height)
+        figures = self._figures.of(
+            page, image, layer, lines_seen, blocks, matrix_of(page, width, height), self._losses, f"page {page_no}"
+        )
         if annotations.notes:
             layer, comments = with_notes(layer, annotations.notes, matrix_of(page, width, height))
             blocks += comments
@@ -149,15 +155,25 @@ class PdfFile:
             needs_ocr=wanted,
             is_layer_suspect=is_suspect,
             blocks=pack(blocks),
+            figures=figures,
+            dpi=round(scale * 72),
         )
 
-    def _blocks(self, layer: Layer, page_no: int, width: int, height: int) -> list[PageBlock]:
-        words = layer.words
-        shown = np.flatnonzero((words.boxes[:, 2] > 0) & (words.boxes[:, 3] > 0))
-        lines = lines_of(words.starts[shown], words.ends[shown], words.boxes[shown], layer.sizes[shown])
+    def _blocks(self, layer: Layer, lines: Lines, page_no: int, width: int, height: int) -> list[PageBlock]:
+        shown = _shown(layer)
         parts = self._parts.of(layer.text, lines, height)
         captions = [part for part in parts if part.kind == "caption"]
         return beside(self._tables.of(layer, shown, lines, captions, page_no, width), parts)
+
+
+def _shown(layer: Layer) -> np.ndarray:
+    """Return the numbers of the words that are seen."""
+    return np.flatnonzero((layer.words.boxes[:, 2] > 0) & (layer.words.boxes[:, 3] > 0))
+
+
+def _lines(layer: Layer) -> Lines:
+    shown, words = _shown(layer), layer.words
+    return lines_of(words.starts[shown], words.ends[shown], words.boxes[shown], layer.sizes[shown])
 
 
 def unreadable_page(page_no: int, rules: Rules) -> ParsedPage:

@@ -27,17 +27,17 @@ _LOOKS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
 _FINE = 64  # device units a pixel, since PDFium converts to whole device units
 
 
-def _native(name: str, result: type, *arguments: type):
+def native(name: str, result: type, *arguments: type):
     """Return a PDFium function that takes addresses as numbers: making pointer objects costs more than the call."""
     address = ctypes.cast(getattr(pdfium, name), ctypes.c_void_p).value
     assert address is not None
     return ctypes.CFUNCTYPE(result, *arguments)(address)
 
 
-_count_rects = _native("FPDFText_CountRects", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
-_get_rect = _native("FPDFText_GetRect", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * 4)
-_get_size = _native("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
-_get_matrix = _native("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+_count_rects = native("FPDFText_CountRects", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
+_get_rect = native("FPDFText_GetRect", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * 4)
+_get_size = native("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
+_get_matrix = native("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True)

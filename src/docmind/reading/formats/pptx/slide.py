@@ -10,6 +10,7 @@ from docmind.reading.formats.drawings import (
     alternative,
     chart_of,
     extended_chart_of,
+    figures_of,
     is_decoration,
     items_of_diagram,
 )
@@ -124,11 +125,7 @@ class Slide:
         yield from blocks_of_text(paragraphs)
         if paragraphs:
             return
-        described = list(self._described(shape))
-        yield from described
-        fill = shape.find(f"{P}spPr/{A}blipFill/{A}blip")
-        if fill is not None and not described and not is_decoration(shape):
-            self._lost(self._kind_of_picture(fill))
+        yield from self._shown(shape, shape.find(f"{P}spPr/{A}blipFill/{A}blip"))
 
     def _described(self, shape: Element) -> Iterator[Block]:
         text = self._alternative(shape)
@@ -142,13 +139,26 @@ class Slide:
     # Pictures
 
     def _picture(self, shape: Element) -> Iterator[Block]:
-        described = list(self._described(shape))
-        yield from described
         if any(ANY.sub("", str(each.tag)) in _MEDIA for each in shape.iterfind(f"{P}nvPicPr/{P}nvPr/*")):
+            yield from self._described(shape)
             self._lost("media")
-        elif not described and not is_decoration(shape):
-            picture = shape.find(f"{P}blipFill/{A}blip")
-            self._lost("picture" if picture is None else self._kind_of_picture(picture))
+            return
+        picture = shape.find(f"{P}blipFill/{A}blip")
+        yield from self._shown(shape, picture)
+        if picture is None and not self._alternative(shape) and not is_decoration(shape):
+            self._lost("picture")
+
+    def _shown(self, shape: Element, blip: Element | None) -> Iterator[Block]:
+        """Yield the picture in a shape with what is said of it in words; count one that is not decoded."""
+        said = self._alternative(shape)
+        if blip is None or (not said and is_decoration(shape)):
+            yield from self._described(shape)
+            return
+        link = self._part.links.get(blip.get(f"{R}embed") or "")
+        picture = self._parts.picture(link.target) if link is not None and not link.is_external else None
+        yield from figures_of(said, [picture])
+        if picture is None and not said:
+            self._lost(self._kind_of_picture(blip))
 
     def _kind_of_picture(self, picture: Element) -> LossKind:
         link = self._part.links.get(picture.get(f"{R}link") or "")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import Block, Losses, Picture, Table
 from docmind.errors import TooLargeError
 from docmind.reading.formats import facts_of
 from docmind.reading.formats.captions import with_captions
-from docmind.reading.formats.drawings import alternative
+from docmind.reading.formats.drawings import alternative, figures_of
+from docmind.reading.formats.figures import picture_in
 from docmind.reading.formats.numerals import numeral
 from docmind.reading.formats.prose import Run, clean, flat, running
 from docmind.reading.formats.rtf.fields import Field, Form, Instruction
@@ -142,12 +145,38 @@ class _Shown(Through):
     """What an embedded object shows."""
 
 
+class _Bits(Destination):
+    """The bytes of a picture, as they are or as hexadecimal digits."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def text(self, text: str, state: State) -> None:
+        """Take digits; a character that is none ends with them what can be read."""
+        digits = "".join(text.split())
+        with suppress(ValueError):
+            self._parts.append(digits.encode("ascii"))
+
+    def data(self, data: bytes) -> None:
+        """Take bytes as they are."""
+        self._parts.append(data.hex().encode("ascii"))
+
+    def picture(self) -> Picture | None:
+        """Return the picture; None for one that is not decoded."""
+        digits = b"".join(self._parts)
+        try:
+            return picture_in(binascii.unhexlify(digits[: len(digits) // 2 * 2]))
+        except binascii.Error:
+            return None
+
+
 class _Drawing(Inside):
-    """A picture or shape: what is said of it in words. Text boxes in it are parts of their own."""
+    """A picture or shape, and what is said of it in words. Text boxes in it are parts of their own."""
 
     def __init__(self, flow: Flow, *, is_picture: bool) -> None:
         super().__init__(flow)
         self.is_picture = is_picture
+        self.bits = _Bits()
         self.said: dict[str, str] = {}
         self.name = ""
 
@@ -156,13 +185,24 @@ class _Drawing(Inside):
         if self.name in _DESCRIBED:
             self.said[self.name] = text
 
+    def text(self, text: str, state: State) -> None:
+        """Take the digits of a picture."""
+        if self.is_picture:
+            self.bits.text(text, state)
+
+    def data(self, data: bytes) -> None:
+        """Take the bytes of a picture."""
+        self.bits.data(data)
+
     def close(self) -> None:
         """Add what the picture shows in words, or count it."""
         if drawn := self.said.get("gtextUNICODE", "").strip():
             self.flow.para.after.append(Block(kind="paragraph", text=clean(drawn)))
-        elif alt := alternative([self.said.get("wzDescription")]):
-            self.flow.para.after.append(Block(kind="figure", text=clean(alt)))
-        elif self.is_picture:
+            return
+        alt = clean(alternative([self.said.get("wzDescription")]))
+        picture = self.bits.picture() if self.is_picture and not self.flow.is_running else None
+        self.flow.para.after += figures_of(alt, [picture])
+        if self.is_picture and picture is None and not alt:
             self.flow.lose("picture")
 
 
@@ -363,7 +403,7 @@ def _form_text(state: State, _number: int | None) -> Destination:
 def _picture(state: State, _number: int | None) -> Destination:
     if isinstance(state.to, _Value):
         state.to.drawing.is_picture = True
-        return NOTHING
+        return state.to.drawing.bits
     flow = flow_of(state)
     if flow is None or state.is_hidden or state.is_deleted or isinstance(state.to, _Shown):
         return NOTHING

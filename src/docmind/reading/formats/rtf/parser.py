@@ -53,6 +53,9 @@ class Destination:
     def word(self, name: str, number: int | None, state: State) -> None:
         """Take a control word, with its number."""
 
+    def data(self, data: bytes) -> None:
+        """Take bytes that are no text."""
+
     def close(self) -> None:
         """Take the end of the group."""
 
@@ -236,7 +239,9 @@ class Parser:
         """Take a control word; return where to go on."""
         is_optional, self._is_optional = self._is_optional, False
         if name == "bin":
-            return at + max(0, number or 0)
+            end = at + max(0, number or 0)
+            self._state.to.data(self._data[at:end])
+            return end
         if self._skip:
             self._skip -= 1
             return at
