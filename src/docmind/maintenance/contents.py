@@ -47,7 +47,8 @@ def _document(database: Database, doc_id: str, *, is_ready: bool) -> Iterator[Pr
     with database.reading() as db:
         row = db.execute("SELECT document, title, read_as FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
         pages = db.execute(
-            "SELECT page_no, page_id, text, words, text_source, uncorrected FROM pages WHERE doc_id = ? ORDER BY page_no",
+            "SELECT page_no, page_id, text, words, text_source, uncorrected FROM pages WHERE doc_id = ?"
+            " ORDER BY page_no",
             (doc_id,),
         ).fetchall()
         nodes = db.execute(
