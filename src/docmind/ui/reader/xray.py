@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from docmind.documents import coverage_text
 from docmind.errors import ConfigError, DocMindError
 from docmind.reading import ENGINE_NAMES, engines
+from docmind.records.documents import OcrEngine
 from docmind.records.reader import PageLines
 from docmind.rich_text import one_line, visible
 from docmind.ui.app.app_state import app_state
@@ -108,7 +109,8 @@ def _read_again(docmind: DocMind, request: Request) -> Response:
     """Have an engine, which a form names in `engine`, read a page again; answer with the lines of the page."""
     doc_id, page_no = request.path_params["doc_id"], request.path_params["page_no"]
     form = parse_qs(request.state.body.decode("utf-8", "replace"))
-    engine = {str(one): one for one in engines()}.get(form.get("engine", [""])[-1])
+    known: dict[str, OcrEngine] = {one: one for one in engines()}
+    engine = known.get(form.get("engine", [""])[-1])
     if engine is None:
         raise ConfigError(_("This OCR engine is not installed."), hint=_("Choose another one."))
     docmind.documents.read_again(doc_id, pages=(page_no,), engine=engine, mode="always")
