@@ -39,6 +39,7 @@ def calls(inbox: Path) -> dict[str, dict[str, Any]]:
         "compare_versions": {"before": "lease 2024.txt", "after": "lease 2025.txt"},
         "list_documents": {"find": "herons"},
         "get_page": {"document": "herons.pdf", "page_no": 2, "region": [130, 150, 500, 60], "include_image": True},
+        "page_lines": {"document": "herons.pdf", "page_no": 2},
         "get_original": {"document": "note.txt"},
         "ingest": {"paths": [str(inbox / "owls.txt")], "tags": ["birds"], "language": "en", "wait_s": 60},
         "jobs": {"newest": 1},

@@ -55,6 +55,7 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
                 "compare_versions",
                 "list_documents",
                 "get_page",
+                "page_lines",
                 "get_original",
                 "ingest",
                 "jobs",
@@ -102,6 +103,8 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             doc_id = listed["documents"][0]["doc_id"]
             page = await record(client, "get_page", document="herons.pdf", page_no=2, most=10)
             assert (page["page"]["text"], page["next_start"]) == ("Herons nes", 10)
+            lines = await record(client, "page_lines", document="herons.pdf", page_no=2, most=1)
+            assert [(line["n"], line["source"], line["grade"]) for line in lines["lines"]] == [(1, "layer", "good")]
             region = await called(
                 client, "get_page", document=doc_id, page_no=2, region=hit["boxes"][0], include_image=True
             )
@@ -184,7 +187,8 @@ def test_a_library_that_cannot_be_opened_is_told_by_every_tool(error: DocMindErr
     required: dict[str, dict[str, Any]] = {
         "ask": {"question": "x"}, "check_text": {"draft": "x"},
         "compare_versions": {"before": "x", "after": "y"},
-        "get_page": {"document": "x", "page_no": 1}, "get_original": {"document": "x"},
+        "get_page": {"document": "x", "page_no": 1}, "page_lines": {"document": "x", "page_no": 1},
+        "get_original": {"document": "x"},
         "list_all": {"words": "x"}, "ingest": {"paths": ["/x"]}, "search": {"question": "x"},
     }  # fmt: skip
 
@@ -255,6 +259,7 @@ HOSTILE: list[tuple[str, dict[str, Any]]] = [
     ("list_documents", {"most": 0}),
     ("get_page", {"document": "herons.pdf", "page_no": 99}),
     ("get_page", {"document": "herons.pdf", "page_no": 0}),
+    ("page_lines", {"document": "herons.pdf", "page_no": 99}),
     ("get_page", {"document": "herons.pdf", "page_no": 1, "region": [0, 0]}),
     ("get_page", {"document": "herons.pdf", "page_no": 1, "region": [-50, -50, 10, 10]}),
     ("get_page", {"document": "herons.pdf", "page_no": 1, "region": [0, 0, 0, 0], "include_image": True}),

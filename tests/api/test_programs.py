@@ -128,7 +128,7 @@ def test_each_tool_over_http(server: Server, client: Client, mode: str) -> None:
 
     async def session() -> None:
         async with over_http(f"{server.url}/mcp", secret, mode=mode) as assistant:
-            assert len((await assistant.list_tools()).tools) == 10
+            assert len((await assistant.list_tools()).tools) == 11
             found = await record(assistant, "search", question="tall trees", k=1)
             assert found["hits"][0]["page_no"] == 2
             assert (await record(assistant, "ask", question="Where do herons nest?"))["found"]

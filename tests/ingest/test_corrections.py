@@ -42,6 +42,7 @@ def test_a_corrected_line_is_found_and_quoted_at_its_place(docmind: DocMind) -> 
     source = docmind.ask("How much Zwanziger is the rent of the garage?").sources[0]
     assert (source.quote, source.is_corrected) == ("The rent of the garage is 900 Zwanziger", True)
     assert "corrected by hand" in source.remarks
+    assert before.box is not None
     assert abs(source.boxes[0].y - before.box.y) < 1
     assert not docmind.ask("Who is the tenant?").sources[0].is_corrected
     assert docmind.reader.find(doc_id, "zwanziger").places[0].page_no == 1

@@ -122,10 +122,14 @@ def lost_page(docmind: DocMind) -> Undo:
 
 
 def lone_page(docmind: DocMind) -> Undo:
+    columns = (
+        "width, height, text, words, text_source, confidence, language, image, image_suffix, thumbnail,"
+        " thumbnail_suffix, blocks"
+    )
     run(
         docmind,
-        "INSERT INTO pages SELECT 'x::page::1', 'x', 1, width, height, text, words, text_source, confidence, language,"
-        " image, image_suffix, thumbnail, thumbnail_suffix, blocks FROM pages LIMIT 1",
+        f"INSERT INTO pages (page_id, doc_id, page_no, {columns}) SELECT 'x::page::1', 'x', 1, {columns} FROM pages"
+        " LIMIT 1",
     )
     return lambda: run(docmind, "DELETE FROM pages WHERE doc_id = 'x'")
 

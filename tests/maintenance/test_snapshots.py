@@ -492,8 +492,9 @@ def older(folder: Path) -> int:
     with opened(folder) as docmind:
         added = [place for place in docmind.vault.database.all(columns) if place not in had]
         new = [one for one in docmind.vault.database.all(others) if one not in had_others]
+        made = ("enclosed", "documents_", "uploads_", "corrections")
         with docmind.vault.database.outside() as db:
-            for kind, name in (one for one in new if one[1].startswith(("enclosed", "documents_", "uploads_"))):
+            for kind, name in (one for one in new if one[1].startswith(made)):
                 db.execute(f"DROP {kind} IF EXISTS {name}")
             for table, column in added:
                 db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")

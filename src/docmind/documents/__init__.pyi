@@ -16,7 +16,7 @@ from .columns import (
     texts_to_find,
 )
 from .comparing import compare_documents
-from .corrections import Corrections, corrected, is_corrected
+from .corrections import Corrections, check_uncorrected, corrected, is_corrected
 from .coverage import coverage_of, coverage_text, page_lines
 from .edits import Edits
 from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
@@ -94,6 +94,7 @@ __all__ = [
     "carried_document",
     "carried_in",
     "check_carried",
+    "check_uncorrected",
     "compare_documents",
     "corrected",
     "coverage_of",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
+from typing import NamedTuple
 
 from docmind.documents.words import Words
 from docmind.records.documents import Box
@@ -25,6 +25,13 @@ class TextLine:
     certainty: float = 1.0
 
 
+class _Word(NamedTuple):
+    start: int
+    end: int
+    box: Box
+    certainty: float
+
+
 def text_lines(text: str, words: Words) -> list[TextLine]:
     """Return the lines of a page in the order of its text.
 
@@ -32,40 +39,40 @@ def text_lines(text: str, words: Words) -> list[TextLine]:
     is laid out in a paragraph has no new lines. Text without words is cut at its new lines.
     """
     found = list(_placed_lines(text, words))
-    ends = np.array([line.end for line in found], np.int64)
-    starts = np.array([line.start for line in found], np.int64)
+    starts = [line.start for line in found]
     for match in _LINE.finditer(text):
-        if not np.any((starts < match.end()) & (ends > match.start())):
+        before = bisect_left(starts, match.end()) - 1  # the last line that begins before the end of this text
+        if before < 0 or found[before].end <= match.start():
             begin = match.start() + len(match[0]) - len(match[0].lstrip())
             found.append(TextLine(begin, begin + len(match[0].strip()), None))
     return sorted(found, key=lambda line: line.start)
 
 
 def _placed_lines(text: str, words: Words) -> Iterator[TextLine]:
-    run: list[int] = []
-    for index in map(int, np.argsort(words.starts, kind="stable")):
-        if int(words.ends[index]) <= int(words.starts[index]) or (run and words.starts[index] < words.ends[run[-1]]):
+    sure = words.certainties.tolist() if words.certainties is not None else [1.0] * len(words)
+    rows = zip(words.starts.tolist(), words.ends.tolist(), words.boxes.tolist(), sure, strict=True)
+    run: list[_Word] = []
+    for start, end, (x, y, w, h), certain in sorted(rows, key=lambda row: row[0]):
+        if end <= start or (run and start < run[-1].end):
             continue  # empty, or within the word before it
-        if run and not _continues(text, words, run[-1], index):
-            yield _line(words, run)
+        word = _Word(start, end, Box(x, y, w, h), certain)
+        if run and not _continues(text, run[-1], word):
+            yield _line(run)
             run = []
-        run.append(index)
+        run.append(word)
     if run:
-        yield _line(words, run)
+        yield _line(run)
 
 
-def _continues(text: str, words: Words, left: int, right: int) -> bool:
-    if "\n" in text[int(words.ends[left]) : int(words.starts[right])]:
+def _continues(text: str, left: _Word, right: _Word) -> bool:
+    if "\n" in text[left.end : right.start]:
         return False
-    x, y, w, h = words.boxes[left]
-    next_x, next_y, _, next_h = words.boxes[right]
-    if not min(w, h, next_h) > 0:
+    if not min(left.box.w, left.box.h, right.box.h) > 0:
         return True
-    common = min(y + h, next_y + next_h) - max(y, next_y)
-    return bool(common > _SAME_HEIGHT * min(h, next_h) and next_x > x)
+    common = min(left.box.y + left.box.h, right.box.y + right.box.h) - max(left.box.y, right.box.y)
+    return common > _SAME_HEIGHT * min(left.box.h, right.box.h) and right.box.x > left.box.x
 
 
-def _line(words: Words, run: list[int]) -> TextLine:
-    boxes = [Box(*map(float, box)) for box in words.boxes[run] if box[2] > 0 and box[3] > 0]
-    sure = 1.0 if words.certainties is None else float(words.certainties[run].min(initial=1.0))
-    return TextLine(int(words.starts[run[0]]), int(words.ends[run[-1]]), Box.around(boxes), sure)
+def _line(run: list[_Word]) -> TextLine:
+    boxes = [word.box for word in run if word.box.w > 0 and word.box.h > 0]
+    return TextLine(run[0].start, run[-1].end, Box.around(boxes), min(word.certainty for word in run))

@@ -45,7 +45,7 @@ from docmind.visual import Visual
 from docmind.wording import _
 
 _OUTLINED = 400  # pages that an outline is made of
-_KEPT = 8  # outlines
+_KEPT = 8  # outlines, and coverages
 _TITLES = "titles.2"  # the preference that says after which document titles are looked for next; None once all were
 _TITLED, _REST_S = 20, 0.2  # documents whose titles are found in one transaction, and the pause after it
 
@@ -96,6 +96,7 @@ class Library:
         self._edits = Edits(vault.database, vault.catalog)
         self._corrections, self._least_certainty = Corrections(vault.database), least_certainty
         self.outlines = Outlines(vault.catalog)
+        self._coverages: dict[tuple[str, int], Coverage] = {}  # replaced as a whole, never changed
         self._titling = Background("titles", "Titles are not looked for any more.")
         self.bin_days = bin_days
         """How many days a document stays in the bin; 0 where there is none."""
@@ -169,7 +170,13 @@ class Library:
     def coverage(self, doc_id: str) -> Coverage:
         """Return which pages of a document a person may want to look at. Raises `NotFoundError`."""
         info = self._catalog.readable(doc_id)
-        return coverage_of(self._catalog, self._corrections, info, least=self._least_certainty)
+        key = (doc_id, self._catalog.changed_at(doc_id))
+        if info.status == "ready" and (kept := self._coverages.get(key)) is not None:
+            return kept
+        made = coverage_of(self._catalog, self._corrections, info, least=self._least_certainty)
+        if info.status == "ready":  # a document that is being read gets pages without a change
+            self._coverages = {**dict(list(self._coverages.items())[-_KEPT:]), key: made}
+        return made
 
     def outline(self, doc_id: str) -> tuple[Heading, ...]:
         """Return the headings of a document, of its first 400 pages; kept for the documents asked for last."""

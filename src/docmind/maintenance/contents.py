@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from docmind.documents import Words, readable_texts
+from docmind.documents import Words, check_uncorrected, readable_texts
 from docmind.embedding import embedded_text, name_of, node_id_of, prefix_of, without_leaders
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
@@ -47,7 +47,9 @@ def _document(database: Database, doc_id: str, *, is_ready: bool) -> Iterator[Pr
     with database.reading() as db:
         row = db.execute("SELECT document, title, read_as FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
         pages = db.execute(
-            "SELECT page_no, page_id, text, words, text_source FROM pages WHERE doc_id = ? ORDER BY page_no", (doc_id,)
+            "SELECT page_no, page_id, text, words, text_source, uncorrected FROM pages WHERE doc_id = ?"
+            " ORDER BY page_no",
+            (doc_id,),
         ).fetchall()
         nodes = db.execute(
             'SELECT page_no, ordinal, node_id, start, "end", content_hash, context FROM nodes WHERE doc_id = ?'
@@ -60,10 +62,10 @@ def _document(database: Database, doc_id: str, *, is_ready: bool) -> Iterator[Pr
     for node in nodes:
         by_page.setdefault(node[0], []).append(node)
     label = Label(name_of(*(readable_texts(row[2]) or row[:2])))
-    for page_no, page_id, text, words, source in pages:
+    for page_no, page_id, text, words, source, uncorrected in pages:
         if page_id != page_id_of(doc_id, page_no):
             yield Problem("id-wrong", page_id, doc_id, page_no)
-        if not _are_words(words, text):
+        if not _are_words(words, text, uncorrected):
             yield Problem("words-damaged", page_id, doc_id, page_no, can_repair=source == "layer")
         found = by_page.get(page_no, [])
         if is_ready and not found and without_leaders(text).strip():
@@ -98,9 +100,10 @@ def _is_passage(label: Label, doc_id: str, text: str, number: int, node: Row) ->
     return node_id == node_id_of(doc_id, page_no, ordinal, start, end) and label.fits(context, text[start:end], content)
 
 
-def _are_words(packed: bytes, text: str) -> bool:
+def _are_words(packed: bytes, text: str, uncorrected: bytes) -> bool:
     try:
         words = Words.unpack(packed)
+        check_uncorrected(uncorrected, text)
     except DamagedError:
         return False
     return not len(words) or int(words.ends.max()) <= len(text)

@@ -83,9 +83,7 @@ function build() {
   const heading = element("h2", "", texts.xray), told = element("p", "facts"), names = element("div", "names");
   names.append(heading, told);
   const header = element("header");
-  const again = element("div", "again"); // reading the page again with another engine or language is offered here
-  again.hidden = true;
-  header.append(names, again, button("close", texts.close, () => close()));
+  header.append(names, button("close", texts.close, () => close()));
 
   const previous = button("previous", texts.previous, () => go(ref.page - 1)), next = button("next", texts.next, () => go(ref.page + 1));
   const number = element("input", "number"), of = element("span", "of");
@@ -98,7 +96,9 @@ function build() {
   bar.setAttribute("aria-label", texts.xray);
   const cover = element("details", "cover"), coverTitle = element("summary", "", texts.toLookAt), coverList = element("ul");
   cover.append(coverTitle, coverList);
-  bar.append(previous, number, of, next, legend, doubtful, cover);
+  const again = element("details", "cover"), engines = element("ul");
+  again.append(element("summary", "", texts.again), engines);
+  bar.append(previous, number, of, next, legend, doubtful, again, cover);
 
   const view = element("div", "view"), sheet = element("div", "sheet"), image = element("img");
   const marks = drawing("svg", { "aria-hidden": "true", preserveAspectRatio: "none" });
@@ -129,7 +129,7 @@ function build() {
       opener = link || document.activeElement;
     }
     pane.hidden = false;
-    cover.open = false;
+    cover.open = again.open = false;
     tell("");
     if (!facts || facts.doc !== wanted.doc) {
       cover.hidden = true;
@@ -226,6 +226,12 @@ function build() {
     legend.replaceChildren(...KINDS.filter((kind) => counts[kind]).map((kind) => {
       const item = element("li", `kind ${kind}`);
       item.append(element("i"), element("span", "", `${kindText({ kind })} · ${counts[kind]}`));
+      return item;
+    }));
+    again.hidden = !facts.engines.length;
+    engines.replaceChildren(...facts.engines.map(([engine, name]) => {
+      const item = element("li");
+      item.append(button("", name, () => { again.open = false; change("/again", { engine }, { done: texts.reread, during: texts.rereading }); }, true));
       return item;
     }));
     doubtful.hidden = !counts.doubtful && !counts.bad;
@@ -350,26 +356,32 @@ function build() {
     lineItem(n).focus();
   }
 
-  async function save(n, form) {
+  function save(n, form) {
     if (isBusy) return;
     const line = facts.lines[n - 1] || { kind: "" };
     if (form.text !== undefined && form.text.trim() === line.text) { leave(); return; }
     const was = line.kind === "hand" ? { text: line.text } : form.header !== undefined ? { header: line.isHeader ? "1" : "0" } : { undo: "1" };
+    undoLast = n ? () => save(n, was) : null;
+    change(`/${n}`, form, { n, done: n && form.undo ? texts.restored : texts.saved, during: texts.saving, canUndo: n > 0 });
+  }
+
+  /* Have the page changed, and draw it as it is then. */
+  async function change(path, form, { n = 0, done, during, canUndo = false }) {
+    if (isBusy) return;
     const mine = turn;
     isBusy = true;
     pane.setAttribute("aria-busy", "true");
-    tell(texts.saving);
+    tell(during);
     try {
-      const found = await (await asked(`/lines/${ref.doc}/${ref.page}/${n}`, form)).json();
+      const found = await (await asked(`/lines/${ref.doc}/${ref.page}${path}`, form)).json();
       dispatchEvent(new CustomEvent("docmind-corrected"));
       if (mine !== turn) return;
       editing = 0;
-      current = n || current;
+      current = n || Math.min(current, found.lines.length);
       facts = found;
       draw();
-      lineItem(n)?.focus({ preventScroll: true });
-      undoLast = () => save(n, was);
-      tell(n && form.undo ? texts.restored : texts.saved, { canUndo: n > 0 });
+      lineItem(current)?.focus({ preventScroll: true });
+      tell(done, { canUndo });
       loadCoverage(ref.doc);
     } catch (error) {
       if (mine === turn) tell(error.message, { isTrouble: true });
@@ -393,7 +405,7 @@ function build() {
     event.stopPropagation();
     if (event.key === "Tab") { trap(event); return; }
     const isField = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
-    if (event.key === "Escape") { event.preventDefault(); if (cover.open) cover.open = false; else close(); return; }
+    if (event.key === "Escape") { event.preventDefault(); if (cover.open || again.open) cover.open = again.open = false; else close(); return; }
     if (isField || event.ctrlKey || event.metaKey || event.altKey || !facts) return;
     const isLine = event.target instanceof Element && event.target.matches("li[data-n]");
     const act = {

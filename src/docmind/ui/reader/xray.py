@@ -15,12 +15,15 @@ from starlette.responses import JSONResponse, Response
 
 from docmind.documents import coverage_text
 from docmind.errors import ConfigError, DocMindError
+from docmind.reading import ENGINE_NAMES, engines
+from docmind.records.documents import OcrEngine
 from docmind.records.reader import PageLines
 from docmind.rich_text import one_line, visible
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.routes import route
+from docmind.ui.documents import reading_again
 from docmind.wording import N_, _
 
 if TYPE_CHECKING:
@@ -63,6 +66,9 @@ _TEXTS = {
     "emptyHint": N_("If it shows text, OCR may be off, or the page too faint. Scan it larger and darker, and add it."),
     "toLookAt": N_("Pages to look at"),
     "unfit": N_("This correction no longer fits the page: {text} (read: {read})"),
+    "again": N_("Read again with…"),
+    "rereading": N_("Reading the page again…"),
+    "reread": N_("The page was read again."),
     "drop": N_("Remove what no longer fits"),
     "silent": N_("DocMind doesn't answer. Check that it is still running, then try again."),
     "failed": N_("This page could not be loaded."),
@@ -99,12 +105,26 @@ def _edit(docmind: DocMind, request: Request) -> Response:
     return JSONResponse(_plain(docmind, found))
 
 
+def _read_again(docmind: DocMind, request: Request) -> Response:
+    """Have an engine, which a form names in `engine`, read a page again; answer with the lines of the page."""
+    doc_id, page_no = request.path_params["doc_id"], request.path_params["page_no"]
+    form = parse_qs(request.state.body.decode("utf-8", "replace"))
+    known: dict[str, OcrEngine] = {one: one for one in engines()}
+    engine = known.get(form.get("engine", [""])[-1])
+    if engine is None:
+        raise ConfigError(_("This OCR engine is not installed."), hint=_("Choose another one."))
+    docmind.documents.read_again(doc_id, pages=(page_no,), engine=engine, mode="always")
+    return JSONResponse(_plain(docmind, docmind.documents.page_lines(doc_id, page_no)))
+
+
 def _coverage(docmind: DocMind, request: Request) -> Response:
     """Answer with the pages to look at: `[page number, sentence]`."""
     return JSONResponse(coverage_text(docmind.documents.coverage(request.path_params["doc_id"])))
 
 
 def _plain(docmind: DocMind, found: PageLines) -> dict[str, object]:
+    info = attempt(lambda: docmind.documents.get(found.doc_id))
+    can_be_read = not isinstance(info, DocMindError) and reading_again.can_be(info) and not docmind.is_read_only
     return {
         "doc": found.doc_id,
         "page": found.page_no,
@@ -126,6 +146,7 @@ def _plain(docmind: DocMind, found: PageLines) -> dict[str, object]:
             }
             for line in found.lines
         ],
+        "engines": [[one, ENGINE_NAMES[one]] for one in engines()] if can_be_read else [],
         "unfit": [[visible(one.text), visible(one.read)] for one in found.unfit],
     }
 
@@ -133,5 +154,6 @@ def _plain(docmind: DocMind, found: PageLines) -> dict[str, object]:
 XRAY_ROUTES = (
     route("/lines/{doc_id}/{page_no:int}", _lines),
     route("/lines/{doc_id}/{page_no:int}/{line:int}", _edit, "POST"),
+    route("/lines/{doc_id}/{page_no:int}/again", _read_again, "POST"),
     route("/coverage/{doc_id}", _coverage),
 )
