@@ -133,6 +133,9 @@ def answers(docmind: Any) -> None:
     assert docmind.documents.earlier_versions(herons(docmind)) == ()
     assert docmind.documents.replace(herons(docmind)) == ()
     assert docmind.documents.enclosed(herons(docmind)) == ()
+    assert docmind.documents.figures(herons(docmind)) == ()
+    with pytest.raises(NotFoundError):
+        docmind.documents.figure_image(herons(docmind), 1, 1)
 
 
 def conversations(docmind: Any) -> None:
