@@ -118,7 +118,7 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             assert json.loads(about.text)["pages"] == 2
             text: Any = (await client.read_resource(f"docmind://page/{doc_id}/1")).contents[0]
             assert text.text.startswith("Herons wait")
-            assert len((await client.list_resource_templates()).resource_templates) == 3
+            assert len((await client.list_resource_templates()).resource_templates) == 4
 
             note = shell.folder / "inbox" / "note.txt"
             note.write_text("Kingfishers dive from branches into clear rivers.")
