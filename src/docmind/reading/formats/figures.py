@@ -81,7 +81,7 @@ def encode(image: Image.Image) -> bytes:
     image = shrink(image, LONGEST_SIDE)
     for quality in (_QUALITY, _WORST):
         target = io.BytesIO()
-        image.save(target, "WEBP", quality=quality, method=1)
+        image.save(target, "WEBP", quality=quality, method=0)
         if target.tell() <= LARGEST:
             return target.getvalue()
     return encode(image.reduce(2))

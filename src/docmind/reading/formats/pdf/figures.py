@@ -8,6 +8,8 @@ The figure that is kept is cut from the page image, which has been drawn anyway.
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ _EDGE, _EDGE_SHARE = 0.1, 0.04  # of the page's height, and share of the page: a
 _FIRST_GAP, _GAP = 0.06, 0.035  # of the page's height, from the caption to the figure, and within it
 _RUNNING_LETTERS, _RUNNING_WIDTH = 25, 0.55  # of a line of running text: letters, and share of its column
 _BEHIND_WORDS = 0.4  # share of the words of a page that stand on a picture which is a background
+_BESIDE = frozenset(("caption", "header", "footer", "footnote"))
 _MARGIN = 5  # pixels around a figure that is cut out
 
 
@@ -208,21 +211,31 @@ class _Text:
         every = [Area(*sides) for sides in zip(lines.lefts, lines.tops, lines.rights, lines.bottoms, strict=True)]
         self._columns = _columns(every, sheet)
         letters = [end - start for start, end in zip(lines.starts, lines.ends, strict=True)]
-        kinds = {block.start: block.kind for block in blocks}
+        beside = sorted((block.start, block.end) for block in blocks if block.kind in _BESIDE)
         self.running: list[Area] = []
         self.labels: list[Area] = []
         frames = [each for each in shapes if each.height > 20 and each.width > 40]
         for area, start, count in zip(every, lines.starts, letters, strict=True):
             left, right = self.column(area)
             is_wide = count >= _RUNNING_LETTERS and area.width >= _RUNNING_WIDTH * (right - left)
-            is_text = kinds.get(start) in ("caption", "header", "footer", "footnote")
-            is_framed = any(area.shared(frame) > 0.9 * area.size for frame in frames)
-            (self.running if is_text or (is_wide and not is_framed) else self.labels).append(area)
+            at = bisect_right(beside, (start, sys.maxsize)) - 1
+            is_text = at >= 0 and beside[at][0] <= start < beside[at][1]
+            is_running = is_text or (is_wide and not any(area.shared(frame) > 0.9 * area.size for frame in frames))
+            (self.running if is_running else self.labels).append(area)
+        wide = [each for each in self.running if each.width > 0.2 * sheet.width]
+        self._edges = (
+            (min(each.left for each in wide), max(each.right for each in wide)) if wide else (0.0, sheet.right)
+        )
 
     def column(self, area: Area) -> tuple[float, float]:
         """Return left and right of the column in which an area stands, of the page where it reaches over several."""
         return next((each for each in self._columns if each[0] - 8 <= area.left and area.right <= each[1] + 8),
                     (0.0, self._sheet.right))  # fmt: skip
+
+    def _may_stand(self, label: Area, left: float, right: float) -> bool:
+        """Return whether words may stand in a figure between two edges: not those on the margin of the page."""
+        left, right = max(left, self._edges[0]) - 12, min(right, self._edges[1]) + 12
+        return left < (label.left + label.right) / 2 < right and label.width <= 1.2 * (right - left)
 
     def figure(
         self, shapes: Sequence[Area], caption: _Caption, captions: Sequence[_Caption], *, is_above: bool
@@ -235,7 +248,7 @@ class _Text:
         stops += [turn(each.area) for each in captions if each is not caption]
         stops = [each for each in stops if each.bottom <= start.top + 4]
         here = [turn(each) for each in shapes if each.left >= left - 12 and each.right <= right + 12]
-        labels = [turn(each) for each in self.labels if each.left >= left - 12 and each.right <= right + 12]
+        labels = [turn(each) for each in self.labels if self._may_stand(each, left, right)]
         taken: list[Area] = []
         reached, gap = start.top, _FIRST_GAP * self._sheet.height
         pieces = sorted([(each, True) for each in here] + [(each, False) for each in labels], key=_from_below)
@@ -244,7 +257,7 @@ class _Text:
                 continue
             if reached - each.bottom > gap:
                 break
-            if any(stop.bottom > each.top + 2 and stop.top < reached - 2 for stop in stops):
+            if any(stop.bottom > each.top + 2 for stop in stops):
                 continue
             reached = min(reached, each.top)
             gap = _GAP * self._sheet.height
@@ -264,6 +277,8 @@ def _from_below(piece: tuple[Area, bool]) -> float:
 
 def _is_in(label: Area, figure: Area, caption: Area) -> bool:
     """Return whether a label belongs to a figure: beside it, between it and its caption, or right above it."""
+    if label.bottom > caption.top + 4:
+        return False
     is_beside = label.top < figure.bottom and label.bottom > figure.top
     is_between = figure.bottom <= label.bottom and label.bottom <= caption.top + 4
     is_right_above = 0 <= figure.top - label.bottom < 0.7 * label.height
