@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import docx
 import pytest
 from PIL import Image
 
@@ -19,9 +20,9 @@ from docmind import errors
 from docmind.blocks import unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
-from docmind.reading.reader import Reader, Reading, enclosed_of
+from docmind.reading.reader import Reader, Reading, enclosed_of, page_of
 from docmind.reading.sheets import is_sheet
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import PageFigure, ParsedPage, Upload
 from docmind.runtime.worker import Frame, Worker
 
 EXPECTED = {"empty": errors.EmptyFileError, "corrupt": errors.CorruptFileError, "too-large": errors.TooLargeError}
@@ -351,6 +352,60 @@ def _spans(page: ParsedPage) -> list[tuple[int, int]]:
 
 
 @pytest.mark.slow
+def frame_of(figures: list[list[Any]], images: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """Return a page of 90 by 60 pixels as a reading process sends it."""
+    head = {
+        "page_no": 1, "width": 90, "height": 60, "text_source": "layer", "confidence": 1.0, "needs_ocr": False,
+        "is_layer_suspect": False, "figures": figures,
+    }  # fmt: skip
+    return head, [b"A caption", b"", b"image", b"thumbnail", b"", b"", images]
+
+
+IMAGE = b"RIFF\0\0\0\0WEBPVP8 "
+FIGURE: list[Any] = [[10, 20, 30, 40], [300, 400], "A\nheron ", "A caption", 0, 9, len(IMAGE)]
+
+
+def test_the_figures_of_a_page() -> None:
+    other = [[0, 0, 90, 60], [1, 1], "", "", 0, 0, len(IMAGE)]
+    page = page_of(frame_of([FIGURE, other], IMAGE * 2), 1, ())
+    first = PageFigure(
+        box=(10, 20, 30, 40), size=(300, 400), text="A heron", caption="A caption", start=0, end=9, image=IMAGE
+    )
+    assert page.figures == (first, PageFigure(box=(0, 0, 90, 60), size=(1, 1), image=IMAGE))
+
+
+@pytest.mark.parametrize(
+    ("at", "lie"),
+    [
+        (0, [61, 20, 30, 40]),
+        (0, [10, 20, 0, 40]),
+        (0, [-1, 20, 30, 40]),
+        (0, [10, 20, 30]),
+        (0, [10.5, 20, 30, 40]),
+        (1, [0, 400]),
+        (1, [300]),
+        (2, None),
+        (3, 7),
+        (4, -1),
+        (5, 10),
+        (5, "9"),
+        (6, len(IMAGE) + 1),
+        (6, -1),
+        (6, 5),
+    ],
+)
+def test_figures_that_cannot_be_of_a_page(at: int, lie: Any) -> None:
+    figure = [*FIGURE[:at], lie, *FIGURE[at + 1 :]]
+    with pytest.raises(errors.WorkerFailedError):
+        page_of(frame_of([figure], IMAGE), 1, ())
+
+
+def test_more_figures_than_a_page_has() -> None:
+    assert len(page_of(frame_of([FIGURE] * 64, IMAGE * 64), 1, ()).figures) == 64
+    with pytest.raises(errors.WorkerFailedError):
+        page_of(frame_of([FIGURE] * 65, IMAGE * 65), 1, ())
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -376,3 +431,16 @@ def test_a_reading_process_that_lies_is_one_sentence(how: str, monkeypatch: pyte
     monkeypatch.setattr("docmind.reading.reader._ENTRY", "children:lie_about_a_document")
     with Reader(ReadingSettings(timeout_s=20)) as reader, pytest.raises(errors.ReadingError):
         pages_of(reader, Upload(how, b"%PDF-"))
+
+
+def test_figures_come_from_the_reading_process(reader: Reader) -> None:
+    document = docx.Document()
+    document.add_paragraph("The herons of the lake")
+    document.add_picture(io.BytesIO(papers.picture(size=(300, 200))))
+    document.add_paragraph("Figure 1. A heron")
+    out = io.BytesIO()
+    document.save(out)
+    (page,) = pages_of(reader, Upload("a.docx", out.getvalue()))
+    (figure,) = page.figures
+    assert (figure.size, figure.caption) == ((300, 200), "Figure 1. A heron")
+    assert Image.open(io.BytesIO(figure.image)).size == (300, 200)

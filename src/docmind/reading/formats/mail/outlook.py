@@ -16,7 +16,7 @@ from docmind.reading.formats import Rules
 from docmind.reading.formats.characters import tidy
 from docmind.reading.formats.html import text_of
 from docmind.reading.formats.mail.headers import moment_of, raw_header, shown_span
-from docmind.reading.formats.mail.letter import Attachments, Body, Letter, Person
+from docmind.reading.formats.mail.letter import Attachments, Body, Letter, Person, Pictures
 from docmind.reading.formats.mail.made import mail_of
 from docmind.reading.formats.mail.rtf import encoding_of_page, text_of_rtf, unpacked
 from docmind.records.documents import Upload
@@ -63,7 +63,7 @@ class _Item:
         letter.bodies = list(self._bodies())
         attachments = Attachments(self._rules, self._losses)
         for storage in self._storages("__attach_version1.0_"):
-            self._attachment(storage, attachments)
+            self._attachment(storage, attachments, letter.pictures)
         letter.attached = attachments.found
         return letter
 
@@ -168,7 +168,7 @@ class _Item:
                 found[_APPOINTMENT[name]] = 0x8000 + index
         return found
 
-    def _attachment(self, storage: list[str], attachments: Attachments) -> None:
+    def _attachment(self, storage: list[str], attachments: Attachments, pictures: Pictures) -> None:
         name = self._text(0x3707, storage) or self._text(0x3704, storage) or self._text(0x3001, storage)
         kind = self._text(0x370E, storage).lower()
         fixed = self._properties(storage, 8)
@@ -187,7 +187,9 @@ class _Item:
         )
         if data is None:
             self._losses.note("embedded_object", name)
-        elif data and not (is_shown and (kind.startswith("image/") or not kind)):
+        elif data and is_shown and (kind.startswith("image/") or not kind):
+            pictures.add(lambda: data, f"cid:{self._text(0x3712, storage)}", self._text(0x3713, storage))
+        elif data:
             attachments.add(name, data, kind)
 
 
