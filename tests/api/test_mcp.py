@@ -326,7 +326,10 @@ def test_figures_are_listed_with_their_page_and_read_as_resources(docmind: DocMi
             with pytest.raises(MCPError, match="has no figure 9"):
                 await client.read_resource(f"docmind://figure/{doc_id}/1/9")
 
-    run_async(session())
+    try:
+        run_async(session())
+    finally:
+        docmind.erasures.erase([doc_id])
 
 
 def test_pages_without_code_and_a_region_partly_off_the_page(docmind: DocMind) -> None:
