@@ -7,6 +7,7 @@ import io
 import json
 import random
 import struct
+import zipfile
 import zlib
 from collections.abc import Callable
 
@@ -17,7 +18,9 @@ from PIL import Image, ImageDraw
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen.canvas import Canvas
 
+import decks
 import papers
+from archives import packed
 from docmind.blocks import Block, Losses
 from docmind.errors import ReadingError
 from docmind.reading.figures import LARGEST, LONGEST_SIDE, MOST_OF_PAGE, is_webp
@@ -260,7 +263,44 @@ def saved_page() -> bytes:
     ).encode()
 
 
+def book() -> bytes:
+    chapter = (
+        f"<html><body><p>{PROSE}</p><p><img alt='A disc' src='../pic/a%20disc.png'/></p><p>Figure 1. A disc</p></body>"
+        "</html>"
+    )
+    return papers.packed_book(
+        {"text/one.xhtml": ("application/xhtml+xml", chapter.encode())}, {"pic/a disc.png": ("image/png", photo())}
+    )
+
+
+def slides() -> bytes:
+    shapes = decks.picture("A disc", blip='r:embed="rId0"') + decks.shape(decks.para("Figure 1. A disc"))
+    whole = decks.deck([decks.SlideOf(shapes, parts=(("image", "a.png", ""),))])
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as before, zipfile.ZipFile(out, "w") as after:
+        for name in before.namelist():
+            after.writestr(name, photo() if name.endswith("a.png") else before.read(name))
+    return out.getvalue()
+
+
+def open_text() -> bytes:
+    urn = "urn:oasis:names:tc:opendocument:xmlns:"
+    names = {"office": "office", "text": "text", "draw": "drawing", "svg": "svg-compatible"}
+    spaces = " ".join(f'xmlns:{name}="{urn}{said}:1.0"' for name, said in names.items())
+    body = (
+        f"<text:p>{PROSE}</text:p><text:p><draw:frame><draw:image xlink:href='Pictures/a.png'/>"
+        "<svg:desc>A disc</svg:desc></draw:frame></text:p><text:p>Figure 1. A disc</text:p>"
+    )
+    content = (
+        f'<office:document-content {spaces} xmlns:xlink="http://www.w3.org/1999/xlink"><office:body><office:text>{body}'
+        "</office:text></office:body></office:document-content>"
+    )
+    kind = "application/vnd.oasis.opendocument.text"
+    return packed({"mimetype": kind, "content.xml": content, "Pictures/a.png": photo()})
+
+
 FILES: dict[str, Callable[[], bytes]] = {
+    "a.epub": book, "a.pptx": slides, "a.odt": open_text,
     "a.html": web_page, "a.docx": word, "a.rtf": rich_text, "a.eml": mail, "a.mht": saved_page,
 }  # fmt: skip
 
@@ -292,7 +332,7 @@ def test_a_picture_that_is_only_linked_stays_a_loss() -> None:
     assert file.losses == (Loss("picture", 1),)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ["a.docx", "a.eml", "a.html", "a.mht", "a.pptx", "a.rtf"])
 def test_damaged_files_end_in_a_sentence(name: str) -> None:
     whole = FILES[name]()
     for seed in range(25):
@@ -368,6 +408,73 @@ def test_a_chart_of_lines_is_found_by_its_caption() -> None:
     assert y + height < 2 * (800 - 268)
     assert y + height > 2 * (800 - 290)
     assert y > 2 * (800 - 440)
+
+
+def bars(canvas: Canvas, x: float, y: float, width: float) -> None:
+    canvas.setFont("Helvetica", 7)
+    canvas.line(x, y, x + width, y)
+    for at in range(5):
+        canvas.rect(x + 10 + at * width / 5, y, width / 8, 20 * (at + 1), fill=1)
+        canvas.drawString(x + 10 + at * width / 5, y - 9, f"Q{at}")
+
+
+def test_charts_of_columns_and_of_panels() -> None:
+    def column(canvas: Canvas, x: float, top: float, count: int) -> None:
+        canvas.setFont("Helvetica", 9)
+        for at in range(count):
+            canvas.drawString(x, top - 11 * at, PROSE[:50])
+
+    def draw(canvas: Canvas) -> None:
+        canvas.showPage()
+        column(canvas, 40, 760, 12)
+        column(canvas, 320, 760, 60)
+        bars(canvas, 70, 480, 200)
+        canvas.drawString(40, 455, "Figure 1: In the left column.")
+        column(canvas, 40, 430, 30)
+        canvas.showPage()
+        bars(canvas, 60, 640, 200)
+        bars(canvas, 340, 640, 200)
+        canvas.drawString(120, 615, "(a) The first of two")
+        canvas.drawString(400, 615, "(b) The second of two")
+        canvas.drawString(
+            40, 596, "Figure 2: Two panels over the whole width of the page, one for each year of the study in the sea."
+        )
+        column(canvas, 40, 570, 40)
+        column(canvas, 320, 570, 40)
+
+    one, two = [figure for page in pages(opened("a.pdf", printed(draw))) for figure in page.figures]
+    assert one.caption.startswith("Figure 1")
+    assert two.caption.startswith("Figure 2")
+    assert 120 < one.box[0] < 145
+    assert one.box[0] + one.box[2] < 600
+    assert one.box[1] > 2 * (800 - 640)  # not into the text above
+    assert two.box[2] > 900  # both panels
+
+
+def test_a_table_above_a_caption_is_no_part_of_the_figure() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", 9)
+        for at in (560, 500):
+            canvas.line(150, at, 450, at)
+        canvas.drawString(180, 480, "Table 1: The rain of the land.")
+        bars(canvas, 150, 340, 300)
+        canvas.drawString(180, 310, "Figure 1: The rain of the sea.")
+
+    (figure,) = figures("a.pdf", printed(draw))
+    assert figure.box[1] > 2 * (800 - 480)
+
+
+def test_a_scan_under_a_printed_head_is_no_figure() -> None:
+    image = io.BytesIO()
+    papers.print_of([PROSE[:70]] * 20, (1_400, 1_300)).save(image, "PNG")
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=(600, 800))
+    canvas.drawString(60, 770, "Case 2 filed 09/13/18")
+    canvas.drawImage(ImageReader(image), 20, 150, 560, 560)
+    canvas.save()
+    (page,) = pages(opened("a.pdf", out.getvalue()))
+    assert page.needs_ocr
+    assert page.figures == ()
 
 
 def test_a_caption_above_its_figure() -> None:

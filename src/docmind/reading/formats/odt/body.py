@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from docmind.blocks import Block, Losses, Table
 from docmind.reading.formats.captions import with_captions
@@ -148,7 +149,7 @@ class _Story:
 
     @staticmethod
     def _cleaned(block: Block | Table) -> Block | Table:
-        return Block(kind=block.kind, text=clean(block.text)) if isinstance(block, Block) else block
+        return replace(block, text=clean(block.text)) if isinstance(block, Block) else block
 
     def _note(self, note: Note) -> Iterator[Block | Table]:
         text, aside = self.flat(note.body)

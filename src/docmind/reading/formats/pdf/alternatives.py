@@ -6,6 +6,8 @@ import ctypes
 
 import pypdfium2.raw as pdfium
 
+from docmind.reading.formats.drawings import alternative
+
 _MOST, _DEEPEST = 5_000, 60  # elements of a page, and how deep they lie
 _LONGEST = 4_000  # bytes of a text
 _FIGURES = frozenset(("Figure", "Formula", "Diagram", "Chart"))
@@ -27,7 +29,7 @@ def alternatives(page: object) -> list[tuple[str, frozenset[int]]]:
             if not element:
                 continue
             if _text(pdfium.FPDF_StructElement_GetType, element) in _FIGURES:
-                said = " ".join(_text(pdfium.FPDF_StructElement_GetAltText, element).split())
+                said = alternative((_text(pdfium.FPDF_StructElement_GetAltText, element),))
                 if said:
                     found.append((said, _numbers(element)))
             if depth < _DEEPEST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ _count_inside = native("FPDFFormObj_CountObjects", ctypes.c_int, ctypes.c_void_p
 _get_inside = native("FPDFFormObj_GetObject", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulong)
 _type = native("FPDFPageObj_GetType", ctypes.c_int, ctypes.c_void_p)
 _bounds = native("FPDFPageObj_GetBounds", ctypes.c_int, ctypes.c_void_p, *[ctypes.c_void_p] * 4)
+_length = native("FPDFImageObj_GetImageDataRaw", ctypes.c_ulong, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulong)
 _matrix = native("FPDFPageObj_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _draw_mode = native("FPDFPath_GetDrawMode", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _clip_of = native("FPDFPageObj_GetClipPath", ctypes.c_void_p, ctypes.c_void_p)
@@ -84,10 +85,14 @@ def around(areas: Iterable[Area]) -> Area:
 
 @dataclass(frozen=True, slots=True)
 class DrawnPicture:
-    """A picture: where it is seen, its own width and height in pixels, and the numbers of its marked content."""
+    """A picture: where it is seen, its own width and height in pixels, and the numbers of its marked content.
+
+    `length` is that of its data in the file: with the pixels it tells pictures apart, without a look at them.
+    """
 
     area: Area
     pixels: tuple[int, int]
+    length: int
     content: frozenset[int]
 
 
@@ -144,7 +149,8 @@ class _Walk:
         _pixels(item, sides.ctypes.data, sides.ctypes.data + 4)
         number = _content_id(item)
         content = frozenset((number,)) if number >= 0 else frozenset[int]()
-        self._found.pictures.append(DrawnPicture(area, (int(sides[0]), int(sides[1])), content))
+        length = _length(item, None, 0)
+        self._found.pictures.append(DrawnPicture(area, (int(sides[0]), int(sides[1])), length, content))
 
     def _form(self, item: int, to_pixels: _Matrix, depth: int) -> None:
         area = self._area(item, to_pixels)
@@ -159,9 +165,7 @@ class _Walk:
             area = _common(area, self._sheet)
             self._found.content.append((area, number))
             inner = self._found.pictures[before:]
-            self._found.pictures[before:] = [
-                DrawnPicture(each.area, each.pixels, each.content | {number}) for each in inner
-            ]
+            self._found.pictures[before:] = [replace(each, content=each.content | {number}) for each in inner]
 
     def _shape(self, item: int, kind: int, to_pixels: _Matrix) -> None:
         if kind == pdfium.FPDF_PAGEOBJ_PATH:

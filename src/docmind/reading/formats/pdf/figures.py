@@ -30,12 +30,14 @@ _OF_FIGURE = re.compile(r"(?:fig|abb|chart|gráfico|plate|photo|foto)", re.IGNOR
 _SMALLEST, _SMALLEST_SHARE = 60, 0.01  # pixels of a side, and share of the page, of a picture without a caption
 _SMALLEST_CAPTIONED = 40  # pixels of a side
 _WHOLE = 0.85  # share of the page: a picture that is the page
+_OF_SCAN = 0.25  # of a page whose text is on its pictures: a larger one is a part of the scan
 _TILE_GAP = 3  # pixels between pictures that are one
 _MOST_TILES = 150  # beyond which pictures are a page drawn in pieces
 _PAGES = 2  # before: an ornament stands there too
 _EDGE, _EDGE_SHARE = 0.1, 0.04  # of the page's height, and share of the page: a logo in its head or foot
 _FIRST_GAP, _GAP = 0.06, 0.035  # of the page's height, from the caption to the figure, and within it
-_RUNNING_LETTERS, _RUNNING_WIDTH = 25, 0.55  # of a line of running text: letters, and share of its column
+_RUNNING_LETTERS, _RUNNING_WIDTH = 25, 0.55  # of a line of running text: letters, and share of the usual width
+_FILLED = 0.5  # of the width of such a line by its letters, each half as wide as the line is high: no row of labels
 _BEHIND_WORDS = 0.4  # share of the words of a page that stand on a picture which is a background
 _BESIDE = frozenset(("caption", "header", "footer", "footnote"))
 _MARGIN = 5  # pixels around a figure that is cut out
@@ -67,9 +69,12 @@ class Figures:
 
     def of(
         self, page: object, image: Image.Image, layer: Layer, lines: Lines, blocks: Sequence[PageBlock],
-        to_pixels: np.ndarray, losses: Losses, place: str,
+        to_pixels: np.ndarray, losses: Losses, place: str, *, is_scan: bool,
     ) -> tuple[PageFigure, ...]:  # fmt: skip
-        """Return the figures of a loaded page that was drawn as `image`, from top to bottom."""
+        """Return the figures of a loaded page that was drawn as `image`, from top to bottom.
+
+        Of a page that `is_scan` the large pictures are what OCR reads, and no figures.
+        """
         captions = list(_captions(layer, blocks))
         drawn = drawn_on(page, to_pixels, image.size, with_shapes=bool(captions))
         if not drawn.pictures and not captions:
@@ -77,7 +82,9 @@ class Figures:
             return ()
         sheet = Area(0, 0, *image.size)
         found = _captioned(drawn, lines, blocks, captions, sheet) if captions else []
-        found += self._pictures(drawn.pictures, [each.area for each in found], captions, layer, sheet)
+        most = _OF_SCAN if is_scan else _WHOLE
+        pictures = [each for each in drawn.pictures if each.area.size <= most * sheet.size]
+        found += self._pictures(pictures, [each.area for each in found], captions, layer, sheet, most)
         found.sort(key=lambda each: (each.area.top, each.area.left))
         if len(found) > MOST_OF_PAGE:
             losses.note("picture", place, len(found) - MOST_OF_PAGE)
@@ -86,8 +93,9 @@ class Figures:
         return tuple(_figure(each, image, _alternative(each, drawn, said, len(found)), layer.text) for each in found)
 
     def _pictures(
-        self, pictures: list[DrawnPicture], taken: list[Area], captions: Sequence[_Caption], layer: Layer, sheet: Area
-    ) -> list[_Found]:
+        self, pictures: list[DrawnPicture], taken: list[Area], captions: Sequence[_Caption], layer: Layer, sheet: Area,
+        most: float,
+    ) -> list[_Found]:  # fmt: skip
         """Return the pictures that are no part of a figure with a caption, and no ornament or background."""
         keys = {_key(each) for each in pictures}
         repeated = set[tuple[int, ...]]().union(*self._before) & keys
@@ -99,7 +107,9 @@ class Figures:
         found: list[_Found] = []
         for tiles in _together(alone):
             area = around(each.area for each in tiles)
-            if any(area.shared(other) > 0.3 * area.size for other in taken) or not _is_picture(area, layer, sheet):
+            if any(area.shared(other) > 0.3 * area.size for other in taken) or not _is_picture(
+                area, layer, sheet, most
+            ):
                 continue
             free = [each for each in captions if id(each) not in used and _is_beside(area, each, sheet)]
             caption = min(free, key=lambda each: _distance(area, each.area), default=None)
@@ -129,7 +139,8 @@ def _captions(layer: Layer, blocks: Sequence[PageBlock]) -> Iterator[_Caption]:
 
 
 def _key(picture: DrawnPicture) -> tuple[int, ...]:
-    return (*(round(side / 8) for side in picture.area), *picture.pixels)
+    """Return what is the same for one picture on several pages."""
+    return (*picture.pixels, picture.length)
 
 
 def _together(pictures: Sequence[DrawnPicture]) -> list[list[DrawnPicture]]:
@@ -142,9 +153,9 @@ def _together(pictures: Sequence[DrawnPicture]) -> list[list[DrawnPicture]]:
     return groups
 
 
-def _is_picture(area: Area, layer: Layer, sheet: Area) -> bool:
+def _is_picture(area: Area, layer: Layer, sheet: Area, most: float) -> bool:
     share = area.size / sheet.size
-    if min(area.width, area.height) < _SMALLEST or not _SMALLEST_SHARE <= share <= _WHOLE:
+    if min(area.width, area.height) < _SMALLEST or not _SMALLEST_SHARE <= share <= most:
         return False
     boxes = layer.words.boxes
     if share < _BEHIND_WORDS or len(boxes) < 20:
@@ -215,9 +226,17 @@ class _Text:
         self.running: list[Area] = []
         self.labels: list[Area] = []
         frames = [each for each in shapes if each.height > 20 and each.width > 40]
-        for area, start, count in zip(every, lines.starts, letters, strict=True):
-            left, right = self.column(area)
-            is_wide = count >= _RUNNING_LETTERS and area.width >= _RUNNING_WIDTH * (right - left)
+        are_long = [
+            count >= _RUNNING_LETTERS and 0.5 * count * area.height >= _FILLED * area.width
+            for area, count in zip(every, letters, strict=True)
+        ]
+        long = [area for area, is_long in zip(every, are_long, strict=True) if is_long]
+        widths = dict[tuple[float, float], list[float]]()
+        for area in long:
+            widths.setdefault(self.column(area), []).append(area.width)
+        usual = {column: sorted(those)[len(those) * 3 // 4] for column, those in widths.items()}
+        for area, start, is_long in zip(every, lines.starts, are_long, strict=True):
+            is_wide = is_long and area.width >= _RUNNING_WIDTH * usual[self.column(area)]
             at = bisect_right(beside, (start, sys.maxsize)) - 1
             is_text = at >= 0 and beside[at][0] <= start < beside[at][1]
             is_running = is_text or (is_wide and not any(area.shared(frame) > 0.9 * area.size for frame in frames))
@@ -229,8 +248,8 @@ class _Text:
 
     def column(self, area: Area) -> tuple[float, float]:
         """Return left and right of the column in which an area stands, of the page where it reaches over several."""
-        return next((each for each in self._columns if each[0] - 8 <= area.left and area.right <= each[1] + 8),
-                    (0.0, self._sheet.right))  # fmt: skip
+        inside = (each for each in self._columns if each[0] - 4 <= area.left and area.right <= each[1] + 4)
+        return next(inside, (0.0, self._sheet.right))
 
     def _may_stand(self, label: Area, left: float, right: float) -> bool:
         """Return whether words may stand in a figure between two edges: not those on the margin of the page."""
@@ -295,17 +314,15 @@ def _upside_down(area: Area) -> Area:
 
 
 def _columns(lines: Sequence[Area], sheet: Area) -> list[tuple[float, float]]:
-    """Return left and right of the two columns of a page; none where it has one, or more than two."""
+    """Return left and right of the two columns of a page, which meet between them; none where it has not two."""
     middle = sheet.width / 2
     wide = [each for each in lines if each.width > 0.25 * sheet.width]
     left = [each for each in wide if each.right < middle + 0.02 * sheet.width]
     right = [each for each in wide if each.left > middle - 0.02 * sheet.width]
     if min(len(left), len(right)) < 4 or len(wide) - len(left) - len(right) > len(left) + len(right):
         return []
-    return [
-        (min(each.left for each in left), max(each.right for each in left)),
-        (min(each.left for each in right), max(each.right for each in right)),
-    ]
+    gutter = (max(each.right for each in left) + min(each.left for each in right)) / 2
+    return [(0.0, gutter), (gutter, sheet.right)]
 
 
 # What is kept

@@ -138,8 +138,9 @@ class PdfFile:
         lines_seen = _lines(layer)
         blocks = self._blocks(layer, lines_seen, page_no, width, height)
         figures = self._figures.of(
-            page, image, layer, lines_seen, blocks, matrix_of(page, width, height), self._losses, f"page {page_no}"
-        )
+            page, image, layer, lines_seen, blocks, matrix_of(page, width, height), self._losses, f"page {page_no}",
+            is_scan=wanted or is_suspect,
+        )  # fmt: skip
         if annotations.notes:
             layer, comments = with_notes(layer, annotations.notes, matrix_of(page, width, height))
             blocks += comments
