@@ -49,6 +49,7 @@ def test_an_old_vault_answers_as_it_did(settings: Settings) -> None:
         assert (source.document, source.page_no, len(source.boxes)) == ("warranty.pdf", 1, 1)
         assert docmind.documents.page_image(source.doc_id, source.page_no)
         assert not answer.degraded
+        assert [docmind.documents.figures(info.doc_id) for info in docmind.documents.all()] == [(), ()]
 
 
 def test_documents_of_an_old_vault_have_empty_facts_until_a_person_sets_them(settings: Settings) -> None:

@@ -28,6 +28,7 @@ from docmind.client import decode, encode
 from docmind.config import McpSettings, Settings
 from docmind.errors import AppNotOpenError, DamagedError, DocMindError, IndexEngineError, KeyUnavailableError
 from docmind.records.documents import Upload
+from figured import CAPTION, handbook
 from loops import run_async
 from record_mcp import blocks
 from shells import Shell, stocked_shell
@@ -121,7 +122,7 @@ def test_each_tool_over_standard_input_and_output(shell: Shell) -> None:
             assert json.loads(about.text)["pages"] == 2
             text: Any = (await client.read_resource(f"docmind://page/{doc_id}/1")).contents[0]
             assert text.text.startswith("Herons wait")
-            assert len((await client.list_resource_templates()).resource_templates) == 3
+            assert len((await client.list_resource_templates()).resource_templates) == 4
 
             note = shell.folder / "inbox" / "note.txt"
             note.write_text("Kingfishers dive from branches into clear rivers.")
@@ -313,6 +314,27 @@ def test_a_document_of_the_bin_is_asked_as_of_a_snapshot(docmind: DocMind) -> No
             docmind.snapshots.remove(taken.snapshot_id)
 
     run_async(session())
+
+
+def test_figures_are_listed_with_their_page_and_read_as_resources(docmind: DocMind) -> None:
+    docmind.add([handbook()])
+    doc_id = docmind.documents.find("handbook.docx").doc_id
+
+    async def session() -> None:
+        async with asked(docmind) as client:
+            page = await record(client, "get_page", document=doc_id, page_no=1)
+            assert [(one["number"], one["caption"]) for one in page["figures"]] == [(1, CAPTION)]
+            figure: Any = (await client.read_resource(f"docmind://figure/{doc_id}/1/1")).contents[0]
+            assert base64.b64decode(figure.blob) == docmind.documents.figure_image(doc_id, 1, 1)
+            found = await record(client, "search", question="Show the figure with the wiring", k=1)
+            assert (found["hits"][0]["modality"], found["hits"][0]["figure"]) == ("image_caption", 1)
+            with pytest.raises(MCPError, match="has no figure 9"):
+                await client.read_resource(f"docmind://figure/{doc_id}/1/9")
+
+    try:
+        run_async(session())
+    finally:
+        docmind.erasures.erase([doc_id])
 
 
 def test_pages_without_code_and_a_region_partly_off_the_page(docmind: DocMind) -> None:

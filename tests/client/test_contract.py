@@ -150,6 +150,9 @@ def answers(docmind: Any) -> None:
     assert docmind.documents.enclosed(herons(docmind)) == ()
     assert docmind.documents.inside((herons(docmind),)) == 0
     assert docmind.documents.thread(herons(docmind)) == ()
+    assert docmind.documents.figures(herons(docmind)) == ()
+    with pytest.raises(NotFoundError):
+        docmind.documents.figure_image(herons(docmind), 1, 1)
 
 
 def conversations(docmind: Any) -> None:

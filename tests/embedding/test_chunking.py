@@ -12,6 +12,7 @@ from docmind.embedding.chunking import (
     LABEL,
     OVERLAP,
     WINDOW,
+    FigureText,
     embedded_spans,
     embedded_text,
     label_of,
@@ -209,3 +210,31 @@ def test_a_page_of_which_only_the_tables_are_known_is_cut_at_equal_steps() -> No
     rows = [PageBlock("row", 32, 38, table=PageTable()), PageBlock("row", 39, 45, table=PageTable())]
     [(node, _)] = nodes_of_page(INFO, "label", FAKE, 1, "en", text, rows)
     assert (node.modality, node.start, node.end) == ("text", 0, len(text))
+
+
+def test_the_words_of_figures_are_nodes_behind_those_of_the_page() -> None:
+    text = "Intro. " * 40 + "Figure 1: The pump. " + "Text. " * 40
+    start = text.index("Figure 1")
+    end = start + len("Figure 1: The pump.")
+    figures = [
+        FigureText(start, end, ""),
+        FigureText(start, end, ""),  # one caption of two pictures
+        FigureText(0, 0, "A red pump"),
+        FigureText(0, 0, ""),
+    ]
+    plain = list(nodes_of_page(INFO, "l", FAKE, 1, "en", text))
+    made = list(nodes_of_page(INFO, "l", FAKE, 1, "en", text, figures=figures))
+    assert made[: len(plain)] == plain
+    told = [(node.modality, text[node.start : node.end], node.context, said) for node, said in made[len(plain) :]]
+    assert told == [
+        ("image_caption", "Figure 1: The pump.", "", "l. Figure 1: The pump."),
+        ("image_caption", "", "A red pump", "l. A red pump. "),
+    ]
+    assert len({node.node_id for node, _said in made}) == len(made)
+
+
+def test_a_figure_that_is_a_node_already_is_not_repeated() -> None:
+    (sheet,) = flow([Block(kind="figure", text="A hive in the snow")], "a.docx", 10)
+    figures = [FigureText(0, len(sheet.text), "")]
+    made = nodes_of_page(INFO, "l", FAKE, 1, "en", sheet.text, sheet.blocks, figures)
+    assert [node.modality for node, _said in made] == ["image_caption"]

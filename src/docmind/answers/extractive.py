@@ -634,8 +634,8 @@ class Extractive:
             start = record.text.find(hit.text)
             others = [records.get((hit.doc_id, hit.page_no + step)) for step in (-1, 1)]
             running = set().union(*(edges(other.text) for other in others if other is not None))
-            # What is said of a figure stands around it, not only in the words below it.
-            window = (0, len(record.text)) if hit.figure else (start, start + len(hit.text))
+            # The words of a figure may stand nowhere on its page.
+            window = (start, start + len(hit.text)) if start >= 0 else (0, len(record.text))
             if hit.modality == "code":
                 found = code_passages(record.text, structure)
             else:

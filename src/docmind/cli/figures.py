@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,6 +58,12 @@ def figures(doc: str, save: Path | None, force: bool, as_json: bool) -> None:
 
 def _save(desk: DocMind | Client, figures: Sequence[Figure], folder: Path, *, over: bool) -> list[Path]:
     """Write each figure into a folder, which is made where it is missing, and return the files."""
+    files = [folder / f"page-{one.page_no:04}-figure-{one.number:02}.webp" for one in figures]
+    if taken := [file for file in files if os.path.lexists(file) and not over]:
+        raise ConfigError(
+            _("{target} exists already.").format(target=taken[0]),
+            hint=_("Give another folder, or --force to replace the files."),
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -64,9 +71,6 @@ def _save(desk: DocMind | Client, figures: Sequence[Figure], folder: Path, *, ov
             _("{file} can't be written: {reason}.").format(file=folder, reason=error.strerror),
             hint=_("Choose another folder."),
         ) from error
-    files = []
-    for one in figures:
-        file = folder / f"page-{one.page_no:04}-figure-{one.number:02}.webp"
+    for one, file in zip(figures, files, strict=True):
         write_whole(file, desk.documents.figure_image(one.doc_id, one.page_no, one.number), over=over)
-        files.append(file)
     return files

@@ -1,6 +1,7 @@
 """Synchronisation of the index with the vault, which is authoritative; the index follows it by epochs.
 
-The points of pages are made here too: vectors of their images by the models in use, and the payload for filters.
+The points of pages are made here too: vectors of their images by the models in use, and the payload for filters. It is
+above 500 lines because the points of texts, figures and pages share what is loaded of a document.
 """
 
 from __future__ import annotations

@@ -140,6 +140,10 @@ class Library:
         page = self._catalog.page(doc_id, page_no)
         return self._pictures.get(page.thumbnail if thumbnail else page.image, thumbnail=thumbnail)
 
+    def has_figures(self) -> bool:
+        """Return whether any document has a figure."""
+        return self._catalog.figures.are_there()
+
     def figures(self, doc_id: str) -> tuple[Figure, ...]:
         """Return the figures of a document in the order of its pages. Raises `NotFoundError`, `DamagedError`."""
         self._catalog.readable(doc_id)

@@ -38,11 +38,13 @@ def page(documents: list, collections: dict) -> None:
     from docmind.ui.chat.filters import choose_filters, chosen_filters, follow, matching
 
     snapshots = dict(pair.split("=") for pair in st.query_params.get("snapshots", "").split(",") if pair)
-    follow(documents, collections, snapshots=snapshots)
-    choose_filters(documents, collections, snapshots=snapshots)
+    has_figures = "figures" in st.query_params
+    follow(documents, collections, has_figures=has_figures, snapshots=snapshots)
+    choose_filters(documents, collections, has_figures=has_figures, snapshots=snapshots)
     docmind = cast("DocMind", SimpleNamespace(documents=SimpleNamespace(all=lambda: documents)))
     chosen = chosen_filters(docmind)
     told = {"filters": chosen.doc_ids, "count": len(matching(documents)), "collections": chosen.collections}
+    told |= {"content": chosen.modalities} if has_figures else {}
     st.json(told | ({"snapshots": chosen.snapshots} if snapshots else {}))
 
 
@@ -64,6 +66,16 @@ def found(test: AppTest) -> dict[str, Any]:
 
 def test_nothing_chosen_is_all_documents() -> None:
     assert found(drawn()) == {"filters": [], "count": 4}
+
+
+def test_figures_can_be_looked_for_alone_where_there_are_any() -> None:
+    import json
+
+    test = drawn(figures="1", content="image_caption", kind="pdf,docx")
+    assert json.loads(test.json[0].value)["content"] == ["image_caption"]
+    assert test.session_state[state.FILTER_CONTENT] == ["image_caption"]
+    test = drawn(content="image_caption")  # no document has a figure
+    assert not test.session_state[state.FILTER_CONTENT]
 
 
 def test_the_address_sets_the_choice_and_keeps_it() -> None:

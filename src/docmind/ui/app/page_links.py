@@ -38,7 +38,7 @@ def reader_link(doc_id: str, page_no: int, *, cited: Cited | None = None, quad: 
     if cited is not None:
         link += f"&from={_checked(cited.thread_id)}.{_checked(cited.checkpoint_id)}.{cited.n:d}"
     if quad and all(math.isfinite(value) for corner in quad for value in corner):
-        link += f"&quad={page_no:d}." + ".".join(f"{round(value)}" for corner in quad for value in corner)
+        link += _outline(page_no, quad)
     return link
 
 
@@ -49,9 +49,17 @@ def xray_link(doc_id: str, page_no: int) -> str:
 
 def figure_link(figure: Figure, cited: Cited | None = None) -> str:
     """Return the address that opens the page of a figure, which is outlined there."""
+    return outlining(reader_link(figure.doc_id, figure.page_no, cited=cited), figure)
+
+
+def outlining(link: str, figure: Figure) -> str:
+    """Return an address of the page of a figure with which the figure is outlined there too."""
     x, y, w, h = figure.box
-    quad = ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
-    return reader_link(figure.doc_id, figure.page_no, cited=cited, quad=quad)
+    return link + _outline(figure.page_no, ((x, y), (x + w, y), (x + w, y + h), (x, y + h)))
+
+
+def _outline(page_no: int, quad: Quad) -> str:
+    return f"&quad={page_no:d}." + ".".join(f"{round(value)}" for corner in quad for value in corner)
 
 
 _OTHERS = 1_000  # added to the numbers of the sources of the answer that does not lead

@@ -84,7 +84,7 @@ def _form(docmind: DocMind, going: LongWork | None) -> None:
         )
     )
     collections = {one.collection_id: one.name for one in docmind.documents.collections()}
-    filters.choose_filters(docmind.documents.all(), collections)
+    filters.choose_filters(docmind.documents.all(), collections, has_figures=docmind.documents.has_figures())
     with st.form("check-text-form", border=False):
         st.text_area(_("Text"), key=_TEXT, height=240, max_chars=LONGEST_DRAFT)
         st.file_uploader(_("or a file"), key=_FILE, type=_FILES)

@@ -53,6 +53,7 @@ def draw_question_box(
                 documents,
                 _collections(docmind),
                 has_look=has_look(docmind),
+                has_figures=docmind.documents.has_figures(),
                 snapshots=snapshot_names(docmind),
                 clear=lambda: dropped.search_all(thread_id),
             )
@@ -91,7 +92,13 @@ def follow(docmind: DocMind, thread_id: str | None, documents: Sequence[Document
         return not isinstance(outcome, DocMindError)
 
     filters.follow(
-        documents, _collections(docmind), thread, bind, has_look=has_look(docmind), snapshots=snapshot_names(docmind)
+        documents,
+        _collections(docmind),
+        thread,
+        bind,
+        has_look=has_look(docmind),
+        has_figures=docmind.documents.has_figures(),
+        snapshots=snapshot_names(docmind),
     )
 
 

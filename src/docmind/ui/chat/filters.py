@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.records.conversations import Thread
-from docmind.records.documents import DocumentInfo
+from docmind.records.documents import DocumentInfo, Modality
 from docmind.records.search import Filters, ListName, kinds_of
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import state
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _WAYS: Mapping[str, tuple[ListName, ...]] = {"Words": ("text", "code"), "Look": ("image", "visual")}
+_FIGURES: Modality = "image_caption"
 _SINCE = {"1": N_("Last 24 hours"), "7": N_("Last 7 days"), "30": N_("Last 30 days"), "365": N_("Last year")}
 _NEWEST = "newest"
 _DAY_MS = 24 * 3600 * 1000
@@ -44,9 +45,10 @@ _KEYS = {
     state.FILTER_ORDER: "order",
     state.FILTER_SENDERS: "from",
     state.FILTER_YEARS: "year",
+    state.FILTER_CONTENT: "content",
 }
 """The choices and their names in the address."""
-_NOT_NARROWING = (state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER)
+_NOT_NARROWING = (state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER, state.FILTER_CONTENT)
 """Choices that leave no document out by themselves."""
 _BINDING = (state.FILTER_DOCUMENTS, state.FILTER_COLLECTIONS)
 _BY_DOCUMENTS = (state.FILTER_KINDS, state.FILTER_SINCE, state.FILTER_SENDERS, state.FILTER_YEARS)
@@ -63,6 +65,7 @@ def follow(
     bind: Callable[[Filters], bool] = lambda chosen: True,
     *,
     has_look: bool = False,
+    has_figures: bool = False,
     snapshots: Mapping[str, str] = NO_SNAPSHOTS,
 ) -> None:
     """Show what the open conversation `thread` is bound to, and bind it to what was chosen in it.
@@ -70,7 +73,7 @@ def follow(
     Call it before the choice is used or drawn. `bind` keeps documents and collections with the conversation, and tells
     whether it could. The other arguments are those of `choose_filters`.
     """
-    offered = _offered(documents, collections, has_look=has_look, snapshots=snapshots)
+    offered = _offered(documents, collections, has_look=has_look, has_figures=has_figures, snapshots=snapshots)
     _restore(offered)
     _follow(thread, bind, offered)
 
@@ -80,20 +83,22 @@ def choose_filters(
     collections: Mapping[str, str],
     *,
     has_look: bool = False,
+    has_figures: bool = False,
     clear: Callable[[], None] | None = None,
     snapshots: Mapping[str, str] = NO_SNAPSHOTS,
 ) -> None:
     """Draw a popover whose label shows the choice; nothing chosen means no filter.
 
     `collections` are their names by their ids, and so are `snapshots`. Where a model for page images is in use
-    (`has_look`), words or the look of pages can be chosen alone. `clear` is called by the button that clears the
-    choice, in place of `look_in`.
+    (`has_look`), words or the look of pages can be chosen alone, and figures where there are any (`has_figures`).
+    `clear` is called by the button that clears the choice, in place of `look_in`.
     """
     names = names_of(documents) | dict(collections) | dict(snapshots)
     told = _told(documents, names)
     style = "secondary" if told else "tertiary"
     with st.popover(told or _("All documents"), icon=":material/filter_alt:", key="filters", type=style):
-        _draw_fields(_offered(documents, collections, has_look=has_look, snapshots=snapshots), names)
+        offered = _offered(documents, collections, has_look=has_look, has_figures=has_figures, snapshots=snapshots)
+        _draw_fields(offered, names)
     if told:
         if not matching(documents):
             st.caption(f":material/warning: {_('No documents match these filters.')}", width="content")
@@ -134,17 +139,20 @@ def begin_in(*doc_ids: str, collections: Sequence[str] = ()) -> None:
 def chosen_filters(docmind: DocMind) -> Filters:
     """Return the filters that are chosen in this tab; kinds, people and dates become the documents that have them."""
     languages, collections = tuple(_chosen(state.FILTER_LANGUAGES)), tuple(_chosen(state.FILTER_COLLECTIONS))
-    snapshots = tuple(_chosen(state.FILTER_SNAPSHOTS))
+    snapshots, content = tuple(_chosen(state.FILTER_SNAPSHOTS)), tuple(_chosen(state.FILTER_CONTENT))
     if not any(map(_chosen, _BY_DOCUMENTS)):
         return Filters(
             doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
+            modalities=content,
             languages=languages,
             tags=tuple(_chosen(state.FILTER_TAGS)),
             collections=collections,
             snapshots=snapshots,
         )
     found = tuple(info.doc_id for info in _narrowed(docmind.documents.all()))
-    return Filters(doc_ids=found or (_NONE,), languages=languages, collections=collections, snapshots=snapshots)
+    return Filters(
+        doc_ids=found or (_NONE,), modalities=content, languages=languages, collections=collections, snapshots=snapshots
+    )
 
 
 def chosen_lists() -> tuple[ListName, ...] | None:
@@ -177,6 +185,7 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     if filters.after or filters.before:
         parts.append(f"{filters.after} – {filters.before}".strip())
     parts += [_as_of(names.get(one, _("a deleted snapshot"))) for one in filters.snapshots]
+    parts += [_("figures only")] if _FIGURES in filters.modalities else []
     ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
     return " · ".join([*parts, *map(_by, ways)])
 
@@ -202,7 +211,12 @@ def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
 
 
 def _offered(
-    documents: Sequence[DocumentInfo], collections: Mapping[str, str], *, has_look: bool, snapshots: Mapping[str, str]
+    documents: Sequence[DocumentInfo],
+    collections: Mapping[str, str],
+    *,
+    has_look: bool,
+    has_figures: bool,
+    snapshots: Mapping[str, str],
 ) -> dict[str, list[str]]:
     """Return what can be chosen, by the keys of the choices."""
     return {
@@ -219,6 +233,7 @@ def _offered(
         state.FILTER_ORDER: [_NEWEST],
         state.FILTER_SENDERS: sorted({info.sender for info in documents if info.sender}, key=str.casefold),
         state.FILTER_YEARS: _years(documents),
+        state.FILTER_CONTENT: [_FIGURES] if has_figures else [],
     }
 
 
@@ -266,6 +281,15 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
     since = list(_SINCE)
     st.pills(_("Added"), since, selection_mode="multi", format_func=lambda d: _(_SINCE[d]), key=state.FILTER_SINCE,
              on_change=_one_since)  # fmt: skip
+    if offered[state.FILTER_CONTENT]:
+        st.pills(
+            _("Content"),
+            offered[state.FILTER_CONTENT],
+            selection_mode="multi",
+            format_func=lambda _unused: _("Figures"),
+            key=state.FILTER_CONTENT,
+            help=_("Only figures are found, by their captions and alternative texts."),
+        )
     if offered[state.FILTER_SNAPSHOTS]:
         st.multiselect(
             _("As of a snapshot"),
@@ -386,6 +410,7 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     parts += _chosen(state.FILTER_YEARS)
     parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
     parts += [_as_of(names[one]) for one in _chosen(state.FILTER_SNAPSHOTS)]
+    parts += [_("figures only")] if _chosen(state.FILTER_CONTENT) else []
     ways = _chosen(state.FILTER_LISTS)
     parts += map(_by, ways) if len(ways) == 1 else ()
     if is_newest_first():

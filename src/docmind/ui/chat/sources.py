@@ -22,7 +22,7 @@ from docmind.ui.app import errors, state
 from docmind.ui.app.format import count, data_url, pace
 from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
 from docmind.ui.app.names import called
-from docmind.ui.app.page_links import Cited, figure_link, reader_link, source_link, xray_link
+from docmind.ui.app.page_links import Cited, figure_link, outlining, reader_link, source_link, xray_link
 from docmind.ui.app.page_view import figure_jpeg, page_jpeg, source_jpeg, source_strip
 from docmind.ui.chat.filters import is_newest_first
 from docmind.wording import _, ngettext, number_text
@@ -232,6 +232,9 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
         _draw_page(docmind, source, key, question, link)
         return
     thumbnail, strip = source_jpeg(docmind, source, _THUMBNAIL), source_strip(docmind, source)
+    figure = figure_quoted(docmind.documents.page_figures(source.doc_id, source.page_no), source.quote)
+    if figure is not None:
+        link = outlining(link, figure)
     small, words = st.columns([0.13, 0.87], gap="small")
     told = _("Page {page_no} of {document}, highlighted: {quote}").format(
         page_no=source.page_no, document=called(source), quote=one_line(source.quote)
@@ -240,9 +243,8 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
         st.image(data_url(thumbnail), width="stretch", alt=told, link=link)
     with words, st.container(gap="xxsmall"):
         st.markdown(f"[{_label(source)}]({link})")
-        figure = figure_quoted(docmind.documents.page_figures(source.doc_id, source.page_no), source.quote)
         if figure is not None:
-            _draw_figure(docmind, figure)
+            _draw_figure(docmind, figure, link)
         if strip is not None:
             with st.container(width=highlight.reading_width(strip)):
                 st.image(data_url(strip), width="stretch", alt=told, link=link)
@@ -255,12 +257,12 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
             st.fragment(_draw_heat)(docmind, source, key, question)
 
 
-def _draw_figure(docmind: DocMind, figure: Figure) -> None:
-    """Draw a figure as it looks, with the way to its place."""
+def _draw_figure(docmind: DocMind, figure: Figure, link: str) -> None:
+    """Draw a figure as it looks; `link` opens its place."""
     place = (figure.image.sha256, figure.doc_id, figure.page_no, figure.number)
     with st.container(width=_FIGURE):
         jpeg = figure_jpeg(docmind, *place, 2 * _FIGURE)
-        st.image(data_url(jpeg), width="stretch", alt=one_line(figure.label), link=figure_link(figure))
+        st.image(data_url(jpeg), width="stretch", alt=one_line(figure.label), link=link)
 
 
 def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:
