@@ -73,7 +73,10 @@ from docmind.tables.words import (
 )
 
 LONGEST = 240  # characters of a question
-_HOW_MUCH = re.compile(r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b")
+_HOW_MUCH = re.compile(
+    r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b|^wie hoch .*\b(?:ausgaben|kosten|spesen)\b"
+)
+_CONTRACTED = re.compile(r"(?<=[a-z])n['’]t\b", re.IGNORECASE)
 
 
 _SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ßäöü", "fr": "èêâœ"}
@@ -177,7 +180,7 @@ def asked_of(question: str) -> Asked | None:
     """Return a question as words; None where it is too long or asks about a time that only the clock tells."""
     if len(question) > LONGEST:
         return None
-    words = words_of(question)
+    words = words_of(_CONTRACTED.sub(" not", question.replace("can't", "can not").replace("can’t", "can not")))
     if not words or len(words) > WORDS or any(word.text in REASONS for word in words):
         return None
     texts = [word.text for word in words]

@@ -37,7 +37,7 @@ from docmind.tables.role_words import (
     TIMES,
     WON,
 )
-from docmind.tables.word_forms import stem
+from docmind.tables.word_forms import is_derived, stem
 from docmind.tables.wordlists import (
     AMOUNTS,
     ASKED_COLUMNS,
@@ -347,7 +347,8 @@ def _settle_mentions(r: Reading) -> None:
             form = any(is_form(word.text, r.words[at].text) for word in header)  # noqa: B023
             content = [word for word in header if not is_function(word.text)]
             found = len(set(r.mentioned[column]))
-            return (min(found / max(len(content), 1), 1.0), found, exact, form)
+            counted = _counts(r, column, r.words[at].root) if r.has("count") else False  # noqa: B023
+            return (counted, min(found / max(len(content), 1), 1.0), found, exact, form)
 
         best = max(map(fit, rivals))
         winners = [column for column in rivals if fit(column) == best]
@@ -359,6 +360,13 @@ def _settle_mentions(r: Reading) -> None:
             if column != winners[0]:
                 r.mentioned[column] = [place for place in r.mentioned[column] if place != at]
     r.mentioned = {column: places for column, places in r.mentioned.items() if places}
+
+
+def _counts(r: Reading, column: int, root: str) -> bool:
+    """Return whether a column has the numbers of what a word names: `Lessons taken`, not `Fee per lesson`."""
+    header = _before_rate(r, column)
+    is_number = column in r.measures() and r.columns[column].unit not in CURRENCIES and not r.is_rate(column)
+    return is_number and any(word.root == root for word in header)
 
 
 def find_values(r: Reading) -> None:
@@ -590,11 +598,14 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"  # `how high was the price`
         elif _is_time_unit(r, at):
             r.by[at] = "unit"
+        elif r.has("count") and _is_deed_of_header(r, word):
+            r.by[at] = "rows"  # `bookings` of rows that are `Booked by` somebody
+            r.subject = True
         elif text in BOTH and len(r.filters) > 1:
             r.by[at] = "light"
         elif text in GAMES and any(one in r.mentioned for one in r.measures()):
             r.by[at] = "light"
-        elif text in YEAR_UNIT and r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_within_year(r):
+        elif r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_of_span(r, text):
             r.by[at] = "light"
         elif text in CONTAINERS and r.has_value and _counts_things(r):
             r.by[at] = "light"
@@ -602,6 +613,19 @@ def find_kind_words(r: Reading) -> None:
             r.by[at] = "light"
         elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
             r.by[at] = "light"
+
+
+def _is_deed_of_header(r: Reading, word: Word) -> bool:
+    """Return whether a noun is made of the verb in the name of a column: `bookings` of `Booked by`."""
+    names = [name for header in r.names.headers for name in header]
+    return any(is_derived(word.text, name.text) and not is_form(word.text, name.text) for name in names)
+
+
+def _is_of_span(r: Reading, text: str) -> bool:
+    """Return whether `of the year` and `of the day` limit nothing: all dates are of one year, or times order the rows."""
+    if text in YEAR_UNIT:
+        return _is_within_year(r)
+    return text == "day" and bool(r.clocks()) and (r.has("first") or r.has("last"))
 
 
 def _is_within_year(r: Reading) -> bool:

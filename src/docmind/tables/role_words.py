@@ -92,6 +92,7 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("owns own owned belong belongs", "owner besitzer eigentumer dueno propietario dono proprietario proprietaire"),
         ("cleans cleaned fix fixed fixes repairs repaired mended mends checked checks inspected serviced serviced",
          "technician mechanic cleaner garage workshop inspector company contractor"),
+        ("dirige dirigent dirigen leitet leiten lidera gere lideran", "responsable responsible leiter leitung responsavel chef"),
         ("runs organises organised organizes organized arranged hosts leads manages managed",
          "organiser organizer manager leader host responsible head chair"),
         ("send sends sent ship ships shipped", "sender consignor"),
@@ -157,6 +158,7 @@ SINCE_HEADERS = _set(
 )
 """Words in headers of dates from which something has lasted until now."""
 BIRTHS = _set(
+    "vintage jahrgang cosecha colheita millesime "
     "born birth birthday built founded year geboren geburtsdatum geburtstag baujahr gebaut gegrundet "
     "nacimiento "
     "nascimento nacido nascido naissance construido ano jahr annee purchased bought hired joined made"
@@ -347,3 +349,5 @@ HOLDERS = _set(
     "membre employe eleve aluno funcionario"
 )
 """Words in headers of whom a row is about: what the row tells is told of them."""
+MANNERS = _set("method payment means mode way channel via transport zahlungsart zahlungsweise metodo forma medio mode moyen")
+"""Words in headers of how something is done."""

@@ -96,7 +96,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "combien_de_plus combien_de_moins"
     ),
     "largest": _set(
-        "top furthest farthest am_weitesten mas_lejos mais_longe plus_loin "
+        "plus_gros plus_grosse plus_importante plus_important mas_importante top furthest farthest am_weitesten mas_lejos mais_longe plus_loin "
         "best beste bester bestes besten mejor melhor meilleur meilleure "
         "most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
         "mais_valioso la_plus_grande la_plus_haute la_plus_chere la_plus_elevee plus_elevee les_plus_cheres "
@@ -175,7 +175,7 @@ MEASURES: Mapping[str, frozenset[str]] = {
         "plus_jeune "
          "plus_vieux altester altesten alteste jungste jungster jungsten mas_antiguo mais_antigo mais_antiga "
          "mas_antigua "
-         "plus_ancien plus_ancienne", "age born birth edad idade alter year built founded"),
+         "plus_ancien plus_ancienne", "vintage jahrgang cosecha millesime age born birth edad idade alter year built founded"),
         ("warmest hottest coldest warmste warmsten warmster kaltesten kalteste kaltester heisseste heissesten",
          "temperature temperatura temperatur temp celsius c"),
         ("most_valuable least_valuable mas_valioso mais_valioso", "value worth valor wert valeur price preis"),
@@ -202,7 +202,7 @@ DIRECTIONS: Mapping[str, frozenset[str]] = {
 """Those that ask for nothing but such a header: `highest` may be said of any number."""
 
 MONEY = _set(
-    "spesen ausgaben gastos despesas depenses pagou pagaram pagaron custaram costaron kosteten "
+    "ausgabe gasto despesa depense spesen ausgaben gastos despesas depenses pagou pagaram pagaron custaram costaron kosteten "
     "earns spend spent spending cost costs costing pay pays paid paying payed expensive expense "
     "expenses earn earned charge "
     "charged price prices money gastei gastamos gasto gastos gastar pago pagos paguei pagamos paga pagar "
@@ -372,7 +372,9 @@ LIGHT = _set(
 )
 """Words that limit nothing."""
 NEUTRAL = _set(
-    """ride rides concern concerns concerned regarding muss mussen soll sollte kann konnen darf debe deben puede pueden pode
+    """sleep sleeps slept sit sits sat seated put puts parked park parks rest rests schlaft schlafen sitzt duerme dorme dort
+    sit sits
+    ride rides concern concerns concerned regarding muss mussen soll sollte kann konnen darf debe deben puede pueden pode
     doit doivent peut peuvent sollen musste
     house building club company firm association office team haus verein firma casa edificio empresa maison
     see sees seen meet meets met need needs needed required require stay stayed stays booked happen happened use thing things run "
