@@ -44,7 +44,7 @@ _PEOPLE = re.compile(
     r"name|who\b|\bby\b|person|[a-z]{3}(?:er|or|ist|ent|ant|ee)s?\b|contact|wife|husband|child|family|team|club|staff|nom\b|quien|"
     r"quem|wer\b|client|kund|mitglied|soci|coach|guide|vet\b|boss|head|host|agent"
 )
-_ATTRIBUTE = re.compile(r"^what(?: is|'s| was| are| were) the ([a-z]{4,})(?: [a-z]+)? of (?!the (?:list|table|document))")
+_ATTRIBUTE = re.compile(r"^what(?: is|'s| was| are| were) the ([a-z]{4,})(?: [a-z]+)? (?:of|for) (?!the (?:list|table|document))")
 _DEED = re.compile(r"what (?:do|does|did) (?:[\w.'’-]+ ){1,4}([a-z]{3,})(?: (?:about|for|in|on|at|with|to))?\s*\??$")
 _PLAIN = frozenset("have has get got cost costs pay pays paid mean say says do does need offer include contain own".split())
 

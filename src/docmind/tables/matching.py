@@ -50,6 +50,7 @@ from docmind.tables.wordlists import (
     COUNT_HEADERS,
     CURRENCIES,
     DIFFERENT,
+    DIRECTIONS,
     HEADS,
     HOW,
     LISTS,
@@ -221,6 +222,9 @@ def find_adjectives(r: Reading) -> None:
         if r.texts[at] in HOW and r.texts[at - 1] in ("how", "wie"):
             wanted = HOW[r.texts[at]]
             fitting = [column for column in r.measures() if any(w.text in wanted for w in r.names.headers[column])]
+            if len(fitting) > 1:
+                end = DIRECTIONS["smallest" if r.texts[at] in ("cold", "low", "kalt") else "largest"]
+                fitting = [column for column in fitting if any(w.text in end for w in r.names.headers[column])]
             if len(fitting) == 1:
                 r.by[at - 1] = r.by[at - 1] or "light"
                 r.mention(fitting[0], [at])
@@ -680,6 +684,11 @@ def find_signs(r: Reading) -> None:
                 r.filters.append(Filter(column, "<" if text in NEGATIVE else ">", (0.0,)))
                 r.by[at], r.has_value = "number", True
                 r.score += 3
+        if places and _counts_days(r) and 0.0 in r.names.numbers[column]:
+            r.filters.append(Filter(column, ">", (0.0,)))
+            r.has_value = r.subject = True
+            r.mentioned.pop(column, None)
+            continue
         denied = [at for at in places if at and r.by[at - 1] == "negation?"]
         if denied and 0.0 not in r.names.numbers[column] and r.has_gaps(column):
             r.by[denied[0] - 1] = "negation"
@@ -694,6 +703,18 @@ def find_signs(r: Reading) -> None:
             r.score += 3
         if any(one.column == column and one.values == (0.0,) for one in r.filters):
             r.mentioned.pop(column, None)
+
+
+def _counts_days(r: Reading) -> bool:
+    """Return whether days are counted, as in `on how many days did it rain`, and take the word for a row."""
+    end = next((end for task, _start, end in r.asked.tasks if task == "count"), len(r.texts))
+    is_days = end < len(r.texts) and r.texts[end] in _DAYS and r.date_column() is not None
+    if is_days:
+        r.by[end] = "rows"
+    return is_days
+
+
+_DAYS = frozenset({"days", "tagen", "tage", "dias", "jours"})
 
 
 def _is_measured(r: Reading) -> bool:

@@ -187,6 +187,8 @@ RELATED = tuple(
         "beginnt beginnen beginn",
         "commence debut",
         "use used uses usage consumption consumed",
+        "flat flats apartment apartments wohnung wohnungen piso apartamento appartement",
+        "temperature celsius c temp grad",
         "stay stays stayed nights night noches noites nachte nuits estancia estadia aufenthalt sejour",
         "visitors visitor attendance audience spectators attendees tickets besucher visitantes espectadores publico visiteurs",
         "memory ram arbeitsspeicher memoria memoire",

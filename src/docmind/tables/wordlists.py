@@ -96,6 +96,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "combien_de_plus combien_de_moins"
     ),
     "largest": _set(
+        "strongest busiest wettest rainiest sunniest steepest loudest thickest "
         "plus_gros plus_grosse plus_importante plus_important mas_importante top furthest farthest am_weitesten mas_lejos mais_longe plus_loin "
         "best beste bester bestes besten mejor melhor meilleur meilleure "
         "most_valuable best_mark best_grade best_score meilleure_note mejor_nota melhor_nota mas_valioso "
@@ -114,6 +115,7 @@ TASKS: Mapping[Task, frozenset[str]] = {
         "le_plus mas_pesado mais_pesado"
     ) | _german("largest"),
     "smallest": _set(
+        "weakest quietest driest thinnest nearest closest "
         "worst schlechteste schlechtester schlechtesten peor pior pire "
         "mas_joven mais_jovem mais_novo mais_nova plus_jeune "
         "mas_lento mais_lento plus_lent least_valuable plus_basses plus_bas moins_cheres moins_chers "
@@ -181,6 +183,11 @@ MEASURES: Mapping[str, frozenset[str]] = {
         ("most_valuable least_valuable mas_valioso mais_valioso", "value worth valor wert valeur price preis"),
         ("teuerster teuerstes billigster billigsten gunstigsten gunstigster",
          "preis kosten betrag price cost"),
+        ("strongest weakest", "wind strength force power watt watts"),
+        ("wettest driest rainiest", "rain rainfall precipitation mm niederschlag regen lluvia chuva pluie"),
+        ("sunniest", "sun sunshine hours"), ("busiest quietest", "visitors guests customers passengers tickets bookings"),
+        ("steepest", "slope gradient"), ("nearest closest", "distance km miles entfernung distancia"),
+        ("thickest thinnest", "thickness mm dicke"), ("loudest", "db decibel volume noise"),
         ("widest narrowest", "width ancho largura breite largeur"),
     )
     for word in words.split()
@@ -372,7 +379,8 @@ LIGHT = _set(
 )
 """Words that limit nothing."""
 NEUTRAL = _set(
-    """sleep sleeps slept sit sits sat seated put puts parked park parks rest rests schlaft schlafen sitzt duerme dorme dort
+    """fall falls fell fallen kommen kommt kam gekommen send sends sent
+    sleep sleeps slept sit sits sat seated put puts parked park parks rest rests schlaft schlafen sitzt duerme dorme dort
     sit sits
     ride rides concern concerns concerned regarding muss mussen soll sollte kann konnen darf debe deben puede pueden pode
     doit doivent peut peuvent sollen musste
