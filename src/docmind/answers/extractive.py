@@ -96,7 +96,9 @@ WEAK = 0.3  # weight of words that say little about what is asked for
 
 _SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
 _LOOKED_BELOW = 4  # rows with the first one
-_SEVERAL = re.compile(r"[¿\s]*(?:.{0,40}\bnext\b|quels|quelles|quais|cuales|cuáles|welche|(?:which|what|que|qué) [a-z]{2,}s(?<!ss))\b")
+_SEVERAL = re.compile(
+    r"[¿\s]*(?:.{0,40}\bnext\b|quels|quelles|quais|cuales|cuáles|welche|(?:which|what|que|qué) [a-z]{2,}s(?<!ss))\b"
+)
 _OF_ONE = frozenset({"number", "amount", "count", "sum", "mean", "date", "duration"})
 """Kinds of questions that one row answers where no other fits as well."""
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")

@@ -33,7 +33,9 @@ _MONEY = re.compile(
 )
 _EVENTS: Mapping[str, str] = {
     r"\barriv|\bankomm|\bankunft|kommt .* an\b|\blleg|\bcheg": r"arriv|ankunft|lleg|cheg|\beta\b|\bland",
-    r"\bends?\b|\bended\b|\bfinish|\bendet|\btermina|\bacab": r"\bend|finish|until|\bto\b|\bbis\b|\bfin|\bfim\b|hasta|ate\b|over|duration",
+    r"\bends?\b|\bended\b|\bfinish|\bendet|\btermina|\bacab": (
+        r"\bend|finish|until|\bto\b|\bbis\b|\bfin|\bfim\b|hasta|ate\b|over|duration"
+    ),
     r"\bborn\b|\bbirthday\b|\bgeboren\b": r"born|birth|geb|nac|nasc|dob",
     r"\bexpir|\babl(?:auf|auft)|\bcaduc|\bvence": r"expir|until|\bby\b|before|due|ablauf|bis|caduc|venc|valid|end",
 }
@@ -44,9 +46,13 @@ _PEOPLE = re.compile(
     r"name|who\b|\bby\b|person|[a-z]{3}(?:er|or|ist|ent|ant|ee)s?\b|contact|wife|husband|child|family|team|club|staff|nom\b|quien|"
     r"quem|wer\b|client|kund|mitglied|soci|coach|guide|vet\b|boss|head|host|agent"
 )
-_ATTRIBUTE = re.compile(r"^what(?: is|'s| was| are| were) the ([a-z]{4,})(?: [a-z]+)? (?:of|for) (?!the (?:list|table|document))")
+_ATTRIBUTE = re.compile(
+    r"^what(?: is|'s| was| are| were) the ([a-z]{4,})(?: [a-z]+)? (?:of|for) (?!the (?:list|table|document))"
+)
 _DEED = re.compile(r"what (?:do|does|did) (?:[\w.'’-]+ ){1,4}([a-z]{3,})(?: (?:about|for|in|on|at|with|to))?\s*\??$")
-_PLAIN = frozenset("have has get got cost costs pay pays paid mean say says do does need offer include contain own".split())
+_PLAIN = frozenset(
+    {"have", "has", "get", "got", "cost", "costs", "pay", "pays", "paid", "mean", "say", "says", "need", "offer"}
+)
 
 
 def may_tell(question: str, header: str, row: str, around: str) -> bool:
@@ -90,7 +96,8 @@ def _is_of_empty_cell(asked: str, header: str, row: str) -> bool:
     cells += [""] * (len(names) - len(cells))
     said = set(re.findall(r"[^\W\d_]{4,}", asked))
     return any(
-        not cell and any(word[:5] == one[:5] for one in re.findall(r"[^\W\d_]{4,}", fold(name.lower())) for word in said)
+        not cell
+        and any(word[:5] == one[:5] for one in re.findall(r"[^\W\d_]{4,}", fold(name.lower())) for word in said)
         for name, cell in zip(names, cells, strict=True)
     )
 

@@ -368,7 +368,13 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
     if len(wanted) == 1 and wanted[0] in r.measures() and (is_of_flags or _is_over_time(r, wanted[0], filters)):
         return TableQuery("sum", filters, wanted[0], label=label)
     is_limited = any(one.operator != "in" and one.column in wanted for one in filters)
-    if wanted and set(wanted) <= filtered and is_limited and label is not None and any(one in LISTS for one in r.texts[:2]):
+    if (
+        wanted
+        and set(wanted) <= filtered
+        and is_limited
+        and label is not None
+        and any(one in LISTS for one in r.texts[:2])
+    ):
         wanted = [label]  # `what has to be eaten by April` asks for the food
     if len(wanted) == 1 and not is_list and {one.column for one in filters} == set(wanted) and _is_one_cell(filters):
         return None  # a cell is no answer to itself
@@ -391,7 +397,9 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
 def _is_of_person(r: Reading, column: int) -> bool:
     """Return whether `how high` is asked of what a person has to pay, whom a row is about."""
     is_height = any(text in ("hoch", "high") for text in r.texts)
-    return is_height and r.is_unique(column) and any(word.text in ASKED_COLUMNS["who"] for word in r.names.headers[column])
+    return (
+        is_height and r.is_unique(column) and any(word.text in ASKED_COLUMNS["who"] for word in r.names.headers[column])
+    )
 
 
 def _is_one_cell(filters: tuple[Filter, ...]) -> bool:

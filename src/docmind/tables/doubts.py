@@ -119,7 +119,10 @@ def _ignores_attribute(r: Reading, query: TableQuery) -> bool:
     """Doubt `large rooms` and `single rooms`: an adjective that no cell has."""
     is_of_rows = query.task in ("largest", "smallest") and query.group is None
     return query.task != "check" and any(
-        text in ATTRIBUTES and by == "light" and not (is_of_rows and text == "single") and r.texts[at - 1] not in ("how", "wie", "too", "so")
+        text in ATTRIBUTES
+        and by == "light"
+        and not (is_of_rows and text == "single")
+        and r.texts[at - 1] not in ("how", "wie", "too", "so")
         for at, (text, by) in enumerate(zip(r.texts, r.by, strict=True))
     )
 
@@ -167,7 +170,9 @@ def _ignores_each(r: Reading, query: TableQuery) -> bool:
             and text in PER
             and text not in ("by", "por", "par", "nach", "segun", "selon")
         ):
-            has_row = _has_row_for_each(r, r.texts[at + 1]) or any(akin(r.texts[at + 1], one) for one in _title_words(r))
+            has_row = _has_row_for_each(r, r.texts[at + 1]) or any(
+                akin(r.texts[at + 1], one) for one in _title_words(r)
+            )
             return query.task not in ("mean", "median") or not has_row
     return False
 
@@ -331,7 +336,11 @@ def _is_other_measure(r: Reading, query: TableQuery) -> bool:
     )
     header = r.names.headers[query.column]
     is_money = r.columns[query.column].unit in CURRENCIES
-    is_fitting = (is_money and not set(r.texts) & (LASTING | LENGTHS)) or r.columns[query.column].type == "duration" or r.tells_time(query.column)
+    is_fitting = (
+        (is_money and not set(r.texts) & (LASTING | LENGTHS))
+        or r.columns[query.column].type == "duration"
+        or r.tells_time(query.column)
+    )
     return bool(wanted) and not is_fitting and not any(word.text in wanted for word in header)
 
 

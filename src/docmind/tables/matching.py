@@ -4,84 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from docmind.tables.naming import (
-    runs,
-)
-from docmind.tables.query import (
-    Filter,
-)
-from docmind.tables.reading import (
-    Reading,
-)
-from docmind.tables.role_words import (
-    ARTICLES,
-    BOTH,
-    CLOCK_WORDS,
-    COMING,
-    CONTAINERS,
-    DATED,
-    FOR_EACH,
-    GAMES,
-    HONORIFICS,
-    INWARD,
-    LEAVING,
-    MODALS,
-    OPPOSITES,
-    OUTWARD,
-    OWNING,
-    PARTICLES,
-    PLACES,
-    RATES_OF,
-    REACHING,
-    ROLES,
-    TIMES,
-    WON,
-)
-from docmind.tables.word_forms import is_derived, stem
+from docmind.tables.naming import runs
+from docmind.tables.query import Filter
+from docmind.tables.reading import Reading
+from docmind.tables.role_words import ARTICLES, FOR_EACH, HONORIFICS, OPPOSITES, OWNING, RATES_OF
 from docmind.tables.wordlists import (
-    AMOUNTS,
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
     BESIDE_NAMES,
-    BETWEEN,
-    BILLED,
-    CHANGING,
     COUNTED_ROWS,
-    COUNT_HEADERS,
     CURRENCIES,
-    DIFFERENT,
     DIRECTIONS,
     HEADS,
     HOW,
     LISTS,
-    MONEY,
-    MONTH_UNIT,
     NEGATIVE,
-    NEUTRAL,
     NUMBER_WORDS,
     ORDINALS,
-    PEOPLE,
     PER,
     POSITIVE,
-    QUANTITIES,
-    SPENDING,
-    TABLE_WORDS,
-    TIME_BEFORE,
     WHICH,
-    YEAR_UNIT,
 )
-from docmind.tables.words import (
-    PHRASE,
-    Word,
-    akin,
-    is_form,
-    is_function,
-    is_light,
-    is_made_of,
-    is_name,
-    same,
-    words_of,
-)
+from docmind.tables.words import PHRASE, Word, akin, is_form, is_function, is_light, is_name, same, words_of
 
 
 def find_headers(r: Reading, least: int) -> None:
@@ -230,77 +174,6 @@ def find_adjectives(r: Reading) -> None:
                 r.mention(fitting[0], [at])
 
 
-def find_roles(r: Reading) -> None:
-    """Take a verb for what a column has: `sold` for copies, `bought` for customers; not where a cell has the word."""
-    for at, word in enumerate(r.words):
-        headers = frozenset().union(*(headers for verbs, headers in ROLES if word.text in verbs))
-        if r.by[at] or not headers or any(_has_word(r, word.text, column) for column in range(len(r.columns))):
-            continue
-        fitting = [
-            column for column, header in enumerate(r.names.headers) if any(one.text in headers for one in header)
-        ]
-        if not fitting:
-            continue
-        r.by[at] = "role"
-        r.score += 1
-        measures = [column for column in fitting if column in r.measures()]
-        agents = [column for column in fitting if r.columns[column].type == "text"]
-        if len(agents) == 1:
-            r.agent = agents[0]
-        if len(measures) == 1:
-            r.role = measures[0]
-            if r.asked.is_how_much and not r.has("count") and r.money() not in (None, r.role):
-                r.is_sure = False  # `how much did he sell` may be pieces or money
-
-
-def find_times(r: Reading) -> None:
-    """Take `time` for the only column of times of the day or of durations."""
-    clocks = r.clocks()
-    for at, text in enumerate(r.texts):
-        if len(clocks) == 1 and text in CLOCK_WORDS and not r.by[at]:
-            r.mention(clocks[0], [at])
-
-
-def find_phrasal(r: Reading) -> None:
-    """Take `backed up` for the column `Backup`: a verb with its particle is one word of a header."""
-    for at in range(len(r.words) - 1):
-        if r.texts[at + 1] not in PARTICLES | {"in"} or r.by[at]:
-            continue
-        joined = {stem(r.texts[at]) + r.texts[at + 1], r.texts[at] + r.texts[at + 1]}
-        for column, header in enumerate(r.names.headers):
-            if any(word.text in joined for word in header):
-                r.mention(column, [at, at + 1])
-                break
-
-
-def find_events(r: Reading) -> None:
-    """Take `expires` for the column of dates that tells when: `Use by`."""
-    for at, word in enumerate(r.words):
-        if r.by[at]:
-            continue
-        wanted = frozenset[str]().union(*(headers for verbs, headers in DATED if word.text in verbs))
-        fitting = [
-            column
-            for column, one in enumerate(r.columns)
-            if one.type == "date" and " ".join(word.text for word in r.names.headers[column]) in wanted
-        ]
-        if len(fitting) == 1:
-            r.mention(fitting[0], [at])
-
-
-def find_places(r: Reading) -> None:
-    """Take `won` and `came third` for a condition on the column of places."""
-    columns = [at for at in r.measures() if any(word.text in PLACES for word in r.names.headers[at])]
-    if len(columns) != 1:
-        return
-    for at, text in enumerate(r.texts):
-        place = 1 if text in WON else ORDINALS.get(text, 0) if at and r.texts[at - 1] in REACHING else 0
-        if place and not r.by[at]:
-            r.filters.append(Filter(columns[0], "=", (float(place),)))
-            r.by[at], r.has_value = "number", True
-            r.score += 3
-
-
 def _find_filled(r: Reading, column: int) -> None:
     """Take `own a boat` and `no boat` for a condition where some cells of a column of texts are empty."""
     if any(one == column for one, _is_negated in r.values) or not r.has_gaps(column):
@@ -318,24 +191,6 @@ def _find_filled(r: Reading, column: int) -> None:
             r.score += 3
             r.mentioned.pop(column, None)
             break
-
-
-def find_directions(r: Reading) -> None:
-    """Take `spent` and `received` for the columns of a statement that have what leaves and what comes in."""
-    sides = [
-        [at for at in r.measures() if any(word.text in side for word in r.names.headers[at])]
-        for side in (OUTWARD, INWARD)
-    ]
-    if [len(columns) for columns in sides] != [1, 1] or sides[0] == sides[1]:
-        return
-    for at, text in enumerate(r.texts):
-        for (column,), words in zip(sides, (LEAVING, COMING), strict=True):
-            if text in words and not r.by[at]:
-                r.mention(column, [at])
-
-
-def _has_word(r: Reading, text: str, column: int) -> bool:
-    return any(same(text, one) for one in r.names.inside[column]) if r.columns[column].type == "text" else False
 
 
 def _settle_mentions(r: Reading) -> None:
@@ -452,45 +307,6 @@ def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
     return min(found, key=lambda column: (len(found[column]), column))
 
 
-def find_opposites(r: Reading) -> None:
-    """Take `still open` for rows without a date of being closed."""
-    for at, word in enumerate(r.words):
-        wanted = OPPOSITES.get(word.text, frozenset())
-        fitting = [
-            column
-            for column, header in enumerate(r.names.headers)
-            if r.columns[column].type == "date" and any(same(one, name.text) for one in wanted for name in header)
-        ]
-        if r.by[at] or r.is_check or len(fitting) != 1 or not r.has_gaps(fitting[0]):
-            continue
-        r.filters.append(Filter(fitting[0], "is null"))
-        r.by[at], r.has_value = "value", True
-        r.score += 3
-
-
-def find_forms(r: Reading) -> None:
-    """Match words that are left over with cells that have another word made of the same: `inspected`, `Inspection`."""
-    for at, word in enumerate(r.words):
-        is_noun = is_name(word, at) and r.asked.language != "de"
-        if r.by[at] or is_noun or is_light(word.text) or len(word.text) < 4:
-            continue
-        found: dict[int, set[str]] = {}
-        for column in range(len(r.columns)):
-            alike = [held for one, held in r.names.inside[column].items() if is_made_of(word.text, one)]
-            if alike:
-                found[column] = set().union(*alike)
-        if len(found) != 1:
-            continue
-        ((column, values),) = found.items()
-        r.is_sure = r.is_sure and all(len(words_of(value)) < 3 for value in values)
-        is_negated = r.is_negated(at)
-        r.values.setdefault((column, is_negated), set()).update(values)
-        r.runs.append((column, frozenset(values), is_negated))
-        r.by[at] = "value"
-        r.has_value = r.has_value or not is_negated
-        r.score += 1.5
-
-
 def find_parts(r: Reading) -> None:
     """Match words with names that some of the tables have and others have not, where they name no column exactly."""
     titles = [{word.root for word in title} for title in r.names.titles]
@@ -564,117 +380,6 @@ def _find_event(r: Reading, column: int) -> None:
             break
 
 
-def find_kind_words(r: Reading) -> None:
-    has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in (*r.series, *r.mentioned))
-    has_money = has_money or any(map(r.is_priced, range(len(r.columns))))
-    for at, word in enumerate(r.words):
-        if r.by[at]:
-            continue
-        text = word.text
-        if text in BETWEEN | CHANGING and r.has("difference"):
-            r.by[at] = "light"
-        elif text in QUANTITIES:
-            r.by[at] = "quantity"
-        elif text in MONEY and has_money:
-            r.by[at] = "money"
-            r.score += 0.5
-        elif text in ASKED_COLUMNS and r.asked_column(text) is not None:
-            r.by[at] = "asked"
-            r.score += 0.5
-        elif text in SPENDING and any(one in r.mentioned for one in r.measures()):
-            r.by[at] = "light"  # hours are spent too
-        elif text in BILLED and r.has("count") and any(one in r.mentioned for one in r.measures()):
-            r.by[at] = "light"  # so are sessions billed
-        elif _is_beside_measure(r, at) or (text in PEOPLE and any(one in r.mentioned for one in r.measures())):
-            r.by[at] = "light"
-        elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
-            r.by[at] = "rows"
-            r.subject = True
-        elif _is_of_all(r, at) or _is_of_series(r, at):
-            r.by[at] = "light"
-        elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
-            r.by[at] = "kind"
-        elif (
-            text in HOW
-            and r.texts[at - 1] in ("how", "wie")
-            and (r.is_money or any(one in r.mentioned for one in r.measures()))
-        ):
-            r.by[at] = "light"  # `how high was the price`
-        elif _is_time_unit(r, at):
-            r.by[at] = "unit"
-        elif r.has("count") and _is_deed_of_header(r, word):
-            r.by[at] = "rows"  # `bookings` of rows that are `Booked by` somebody
-            r.subject = True
-        elif text in BOTH and len(r.filters) > 1:
-            r.by[at] = "light"
-        elif text in GAMES and any(one in r.mentioned for one in r.measures()):
-            r.by[at] = "light"
-        elif r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_of_span(r, text):
-            r.by[at] = "light"
-        elif text in CONTAINERS and r.has_value and _counts_things(r):
-            r.by[at] = "light"
-        elif text in MODALS and r.asked.language == "en" and at and r.texts[at - 1] not in TIME_BEFORE:
-            r.by[at] = "light"
-        elif text in NEUTRAL or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at)):
-            r.by[at] = "light"
-
-
-def _is_deed_of_header(r: Reading, word: Word) -> bool:
-    """Return whether a noun is made of the verb in the name of a column: `bookings` of `Booked by`."""
-    names = [name for header in r.names.headers for name in header]
-    return any(is_derived(word.text, name.text) and not is_form(word.text, name.text) for name in names)
-
-
-def _is_of_span(r: Reading, text: str) -> bool:
-    """Return whether `of the year` and `of the day` limit nothing: all dates are of one year, or times order the rows."""
-    if text in YEAR_UNIT:
-        return _is_within_year(r)
-    return text == "day" and bool(r.clocks()) and (r.has("first") or r.has("last"))
-
-
-def _is_within_year(r: Reading) -> bool:
-    """Return whether all dates of the column of dates are of one year."""
-    column = r.date_column()
-    return column is not None and len(
-        {str(row[column])[:4] for table in r.tables for row in table.values if row[column] is not None}
-    ) == 1
-
-
-def _counts_things(r: Reading) -> bool:
-    return any(word.text in COUNT_HEADERS for at in r.measures() for word in r.names.headers[at])
-
-
-def _is_beside_measure(r: Reading, at: int) -> bool:
-    """Return whether a word such as `amount` stands beside the name of a column of numbers."""
-    return r.texts[at] in AMOUNTS and any({at - 1, at + 1} & set(r.mentioned.get(one, ())) for one in r.measures())
-
-
-_UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset(["day", "tag", "dia", "jour", "date", "datum", "fecha", "data"])
-_OF = frozenset({"the", "das", "im", "o", "os", "los", "el", "les", "all"}) | frozenset(NUMBER_WORDS)
-_SPANS = frozenset({"all", "the", "both"}) | frozenset(NUMBER_WORDS)
-
-
-def _is_of_all(r: Reading, at: int) -> bool:
-    """Return whether a word limits nothing where it stands: `so far`, `over all courses`, `which month` of months."""
-    text, before, after = r.texts[at], r.texts[at - 1], (*r.texts, "")[at + 1]
-    if text in _UNITS_ASKED and before in WHICH:
-        return any(r.tells_time(one) or one == r.month_column() for one in r.mentioned)
-    return (before, text) == ("so", "far") or (text in ("over", "across") and after in _SPANS - NUMBER_WORDS.keys())
-
-
-def _is_of_series(r: Reading, at: int) -> bool:
-    """Return whether a word tells that columns for several times are added up: `over both years`, `all four months`."""
-    if not r.series:
-        return False
-    text, after = r.texts[at], (*r.texts, "")[at + 1]
-    if text == "over":
-        named = {r.texts[place] for column in r.series for place in r.mentioned.get(column, ())}
-        return after in _SPANS or after in named
-    if NUMBER_WORDS.get(text) == len(r.series):
-        return after in TIMES
-    return text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | TIMES and r.texts[at - 1] in BOTH | _OF)
-
-
 def find_signs(r: Reading) -> None:
     """Take `negative` and `no rain` for a condition on the column of numbers that is named."""
     for column in r.measures():
@@ -715,20 +420,3 @@ def _counts_days(r: Reading) -> bool:
 
 
 _DAYS = frozenset({"days", "tagen", "tage", "dias", "jours"})
-
-
-def _is_measured(r: Reading) -> bool:
-    return r.is_money or any(column in r.mentioned for column in r.measures())
-
-
-def _is_time_unit(r: Reading, at: int) -> bool:
-    """Return whether results are asked for each month or year of a column of dates."""
-    is_unit = r.texts[at] in MONTH_UNIT | YEAR_UNIT and at > 0 and r.texts[at - 1] in PER
-    return is_unit and r.date_column() is not None
-
-
-def mark_negations(r: Reading) -> None:
-    for at, text in enumerate(r.texts):
-        if text in r.negations and not r.by[at]:
-            r.by[at] = "negation?"
-            r.negatives.append(at)

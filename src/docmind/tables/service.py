@@ -31,7 +31,18 @@ PAGES = 6_000  # of documents whose tables one question reads for the first time
 SECONDS = 3.0  # after which no further document is read for a question
 PAIRS = 200  # of tables that are read as one
 _ALIKE = 10  # tables with a column of one name; a name that more have names no rows
-_COMPUTED: tuple[Task, ...] = ("count", "sum", "mean", "median", "share", "difference", "largest", "smallest", "first", "last")
+_COMPUTED: tuple[Task, ...] = (
+    "count",
+    "sum",
+    "mean",
+    "median",
+    "share",
+    "difference",
+    "largest",
+    "smallest",
+    "first",
+    "last",
+)
 """Kinds of questions of which quotes tell less than a query that leaves one word out."""
 _SAME = 0.5  # of the rows of a table that an older version of it has
 

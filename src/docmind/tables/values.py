@@ -78,7 +78,11 @@ def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column,
     for kind, read in kinds:
         values = [read(cell) for cell in shown]
         held = sum(value is not None for value in values)
-        if kind == "date" and _CODED.search(fold(name.lower())) and all(len(str(value)) == 7 for value in values if value):
+        if (
+            kind == "date"
+            and _CODED.search(fold(name.lower()))
+            and all(len(str(value)) == 7 for value in values if value)
+        ):
             continue  # `2025-03` of a column of invoices is a number
         if held >= enough:
             column = Column(
