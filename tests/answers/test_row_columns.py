@@ -32,3 +32,8 @@ def test_what_something_costs_is_an_amount_of_money() -> None:
     header, row = "Class | Day | Trainer | Places", "Yoga | Monday | Lia Costa | 20"
     assert not may_tell("What does a yoga class cost?", header, row, "gym")
     assert may_tell("What does a yoga class cost?", f"{header} | Fee", f"{row} | 12", "gym")
+
+
+def test_where_something_is_needs_a_place() -> None:
+    assert may_tell("Where is the yoga class?", "Class | Room", "Yoga | Studio 1", "gym")
+    assert not may_tell("Where is the yoga class?", "Class | Trainer", "Yoga | Lia Costa", "gym")

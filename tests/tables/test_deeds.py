@@ -72,6 +72,10 @@ April,The Clockmaker,J. Abbot,455,Renata
 2025-01-11,Marlies Groot,50,transfer,yes
 2025-04-03,Anouk Smit,20,cash,no
 """,
+    "library-cards": """Reader,Branch,Books out,Fines EUR
+Nuno Lage,Central,3,0
+Petra Ruiz,West,0,4.5
+""",
     "weather": """Date,Max C,Min C,Rain mm
 2025-05-01,18.5,7.2,0
 2025-05-03,16.1,8.8,12.4
@@ -116,6 +120,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         ("How warm did it get on 3 May?", "16.1"),
         ("On how many days did it rain?", "2 rows"),
         ("Who donated after February?", "Anouk Smit"),
+        ("Which readers have fines?", "Petra Ruiz"),
     ],
 )
 def test_what_is_asked_is_computed(desk: DocMind, question: str, wanted: str) -> None:

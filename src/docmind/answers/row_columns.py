@@ -41,6 +41,13 @@ _EVENTS: Mapping[str, str] = {
 }
 """Events that a row tells only where a column has them, each with the words of such a column."""
 _WHO = re.compile(r"^(?:and |so )?(?:who|whom|wer|wen|quien|quem|qui)\b")
+_WHERE = re.compile(r"^(?:where|wo|woher|wohin|onde|donde|de donde|de onde|ou est|ou se)\b")
+_PLACE = re.compile(
+    r"plac|city|town|village|locat|where|address|room|street|road|\bsite|\bfrom\b|\bto\b|\bvon\b|\bnach\b|destin|venue|"
+    r"shelf|drawer|\bbox\b|branch|office|building|countr|region|district|\bstop|station|hall|\bort\b|ort\b|stadt|adress|"
+    r"raum|regal|lugar|ciudad|direcc|local|cidade|morada|sala\b|salle|lieu|ville|emplace|etagere|area|floor|\bport|house|"
+    r"garage|shop|hotel|school|clinic|gate|bed\b|plot|field|pais|land\b|origin|home|park|cupboard|rack|warehouse|section"
+)
 _PERSON = re.compile(r"(?:[A-ZÀ-Þ][\w'’.-]*)(?: [A-ZÀ-Þ][\w'’.-]*){1,3}")
 _PEOPLE = re.compile(
     r"name|who\b|\bby\b|person|[a-z]{3}(?:er|or|ist|ent|ant|ee)s?\b|contact|wife|husband|child|family|team|club|staff|nom\b|quien|"
@@ -71,6 +78,8 @@ def may_tell(question: str, header: str, row: str, around: str) -> bool:
     if any(re.search(event, asked) and not re.search(told, named) for event, told in _EVENTS.items()):
         return False
     if _WHO.search(asked) and not _has_other_person(asked, header, row):
+        return False
+    if _WHERE.search(asked) and not _PLACE.search(fold(f"{header} {around}".lower())):
         return False
     attribute = _ATTRIBUTE.search(asked)
     if attribute is not None and not _is_there(attribute[1], named):

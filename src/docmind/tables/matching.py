@@ -394,6 +394,12 @@ def find_signs(r: Reading) -> None:
             r.has_value = r.subject = True
             r.mentioned.pop(column, None)
             continue
+        owned = any(OWNING & set(r.texts[max(0, at - 3) : at]) for at in places if at > 1)
+        if owned and r.texts[0] in LISTS and not r.asked.tasks and not r.negatives and 0.0 in r.names.numbers[column]:
+            r.filters.append(Filter(column, ">", (0.0,)))  # `which readers have fines`
+            r.has_value = r.subject = True
+            r.mentioned.pop(column, None)
+            continue
         denied = [at for at in places if at and r.by[at - 1] == "negation?"]
         if denied and 0.0 not in r.names.numbers[column] and r.has_gaps(column):
             r.by[denied[0] - 1] = "negation"
