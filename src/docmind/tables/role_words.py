@@ -43,7 +43,8 @@ COST_WORDS = _set(
 )
 COST_HEADERS = _set("cost costs price amount fee total paid spent coste costo custo precio preco preis kosten betrag")
 INCOME_HEADERS = _set(
-    "earned earning gained verdient ganado ganho gagne revenue sales income salary salaries wage wages pay earnings turnover takings deposit donation donations budget "
+    "earned earning gained verdient ganado ganho gagne revenue sales income salary salaries wage wages pay earnings "
+    "turnover takings deposit donation donations budget "
     "gehalt lohn umsatz einnahmen sueldo salario ordenado ingresos ventas receita vendas salaire recettes"
 )
 """Words in headers of money that is earned, given or planned."""
