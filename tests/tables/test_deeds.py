@@ -72,7 +72,7 @@ April,The Clockmaker,J. Abbot,455,Renata
 2025-01-11,Marlies Groot,50,transfer,yes
 2025-04-03,Anouk Smit,20,cash,no
 """,
-    "library-cards": """Reader,Branch,Books out,Fines EUR
+    "library-cards": """Reader,Branch,Loans,Fines EUR
 Nuno Lage,Central,3,0
 Petra Ruiz,West,0,4.5
 """,
