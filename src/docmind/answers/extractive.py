@@ -99,6 +99,9 @@ WEAK = 0.3  # weight of words that say little about what is asked for
 
 _SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
 _LOOKED_BELOW = 4  # rows with the first one
+_SEVERAL = re.compile(
+    r"[¿\s]*(?:.{0,40}\bnext\b|quels|quelles|quais|cuales|cuáles|welche|(?:which|what|que|qué) [a-z]{2,}s(?<!ss))\b"
+)
 _OF_ONE = frozenset({"number", "amount", "count", "sum", "mean", "date", "duration"})
 """Kinds of questions that one row answers where no other fits as well."""
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
@@ -823,7 +826,8 @@ def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_
         return True
     if target.kind in ("number", "amount", "count") and _names_several(question, lead):
         return True
-    return target.kind in _OF_ONE and any(
+    is_of_one = target.kind in _OF_ONE or _SEVERAL.match(question.lower()) is not None
+    return is_of_one and any(
         one.page == lead.page
         and one.passage.is_row
         and one.passage.start != lead.passage.start

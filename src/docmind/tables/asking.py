@@ -77,7 +77,10 @@ _ENDING = re.compile(  # of a file's name: `library.bib` is named `library`
     r"(?<=[\w)])\.(?:bib|ris|csl|json|csv|tsv|xls[xbm]?|ods|docx?|odt|rtf|pptx?|pdf|html?|md|txt|eml|zip)\b",
     re.IGNORECASE,
 )
-_HOW_MUCH = re.compile(r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b")
+_HOW_MUCH = re.compile(
+    r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b|^wie hoch .*\b(?:ausgaben|kosten|spesen)\b"
+)
+_CONTRACTED = re.compile(r"(?<=[a-z])n['’]t\b", re.IGNORECASE)
 
 
 _SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ßäöü", "fr": "èêâœ"}
@@ -181,7 +184,8 @@ def asked_of(question: str) -> Asked | None:
     """Return a question as words; None where it is too long or asks about a time that only the clock tells."""
     if len(question) > LONGEST:
         return None
-    words = words_of(_ENDING.sub("", question))
+    plain = _CONTRACTED.sub(" not", question.replace("can't", "can not").replace("can’t", "can not"))
+    words = words_of(_ENDING.sub("", plain))
     if not words or len(words) > WORDS or any(word.text in REASONS for word in words):
         return None
     texts = [word.text for word in words]

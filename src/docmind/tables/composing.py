@@ -16,6 +16,7 @@ from docmind.tables.reading import (
 from docmind.tables.role_words import (
     COMPARATIVES,
     HOLDERS,
+    MANNERS,
     OWNING,
     ROLES,
     TELEPHONES,
@@ -183,7 +184,8 @@ def _check(r: Reading, filters: tuple[Filter, ...]) -> TableQuery | None:
     if len(flags) == 1 and named:
         rows, others = [one for one in filters if one.column != flags[0]], (Filter(flags[0], "=", (1.0,)),)
     if not others and not events:
-        events = [at for at in r.mentioned if at in r.measures() and r.has_gaps(at) and OWNING & set(r.texts)]
+        held = (at for at in r.mentioned if at in r.measures() or r.columns[at].type == "text")
+        events = [at for at in held if r.has_gaps(at) and OWNING & set(r.texts)]
     if len(flags) != 1 and not others and len(events) == 1 and named and not flags:
         others = (Filter(events[0], "is not null"),)
     if not rows or not others:
@@ -338,7 +340,9 @@ def _lookup(r: Reading, targets: Sequence[int], label: int | None, filters: tupl
         named = [column for column in wanted if column in targets]
         wanted = named if len(named) == 1 else wanted
     is_list = r.subject and any(text in LISTS for text in r.texts[:3])
-    if r.is_money and not is_list and not any(one in r.measures() for one in wanted):
+    if r.texts[0] == "how" and r.texts[1:2] and r.texts[1] in YES_NO:  # `how did she pay` asks for no amount
+        wanted = [at for at in range(len(r.columns)) if any(word.text in MANNERS for word in r.names.headers[at])]
+    elif r.is_money and not is_list and not any(one in r.measures() for one in wanted):
         priced = [at for at in range(len(r.columns)) if r.is_priced(at)]
         money = r.money() if r.money() is not None else priced[0] if len(priced) == 1 else None
         wanted = [money] if money is not None and (not wanted or money in priced) else wanted

@@ -2,6 +2,8 @@
 
 Every word of a question is accounted for before a doubt is asked. A doubt is about how: such an answer may be right and
 is not told as sure.
+
+Above 500 lines: a doubt is a function of some lines, and all of them are asked of each reading.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from docmind.tables.reading import (
     Reading,
     month_of,
 )
+from docmind.tables.role_words import OFTEN
 from docmind.tables.wordlists import (
     BETWEEN,
     MEASURES,
@@ -249,6 +250,11 @@ def find_numbers(r: Reading) -> None:
         except ValueError:
             continue
         sign, start = _sign_before(r, at)
+        named = [column for column in r.measures() if r.is_named(column)]
+        if not sign and r.texts[at + 1 : at + 2] and r.texts[at + 1] in OFTEN and len(named) == 1:
+            r.filters.append(Filter(named[0], "=", (value,)))  # `drew three times` of a column `Drawn`
+            _claim_number(r, at, at + 1)
+            continue
         if is_spelled and not sign:
             continue
         if sign:

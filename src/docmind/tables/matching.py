@@ -4,83 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from docmind.tables.naming import (
-    runs,
-)
-from docmind.tables.query import (
-    Filter,
-)
-from docmind.tables.reading import (
-    Reading,
-)
-from docmind.tables.role_words import (
-    ARTICLES,
-    BOTH,
-    CLOCK_WORDS,
-    COMING,
-    CONTAINERS,
-    DATED,
-    FOR_EACH,
-    GAMES,
-    HONORIFICS,
-    INWARD,
-    LEAVING,
-    MODALS,
-    OPPOSITES,
-    OUTWARD,
-    OWNING,
-    PARTICLES,
-    PLACES,
-    RATES_OF,
-    REACHING,
-    ROLES,
-    TIMES,
-    WON,
-)
-from docmind.tables.word_forms import stem
+from docmind.tables.naming import runs
+from docmind.tables.query import Filter
+from docmind.tables.reading import Reading
+from docmind.tables.role_words import ARTICLES, FOR_EACH, HONORIFICS, OPPOSITES, OWNING, RATES_OF
 from docmind.tables.wordlists import (
-    AMOUNTS,
     ASKED_COLUMNS,
     BEFORE_NUMBERS,
     BESIDE_NAMES,
-    BETWEEN,
-    BILLED,
-    CHANGING,
-    COUNT_HEADERS,
     COUNTED_ROWS,
     CURRENCIES,
-    DIFFERENT,
+    DIRECTIONS,
     HEADS,
     HOW,
     LISTS,
-    MONEY,
-    MONTH_UNIT,
     NEGATIVE,
-    NEUTRAL,
     NUMBER_WORDS,
     ORDINALS,
-    PEOPLE,
     PER,
     POSITIVE,
-    QUANTITIES,
-    SPENDING,
-    TABLE_WORDS,
-    TIME_BEFORE,
     WHICH,
-    YEAR_UNIT,
 )
-from docmind.tables.words import (
-    PHRASE,
-    Word,
-    akin,
-    is_form,
-    is_function,
-    is_light,
-    is_made_of,
-    is_name,
-    same,
-    words_of,
-)
+from docmind.tables.words import PHRASE, Word, akin, is_form, is_function, is_light, is_name, same, words_of
 
 
 def find_headers(r: Reading, least: int) -> None:
@@ -221,80 +166,12 @@ def find_adjectives(r: Reading) -> None:
         if r.texts[at] in HOW and r.texts[at - 1] in ("how", "wie"):
             wanted = HOW[r.texts[at]]
             fitting = [column for column in r.measures() if any(w.text in wanted for w in r.names.headers[column])]
+            if len(fitting) > 1:
+                end = DIRECTIONS["smallest" if r.texts[at] in ("cold", "low", "kalt") else "largest"]
+                fitting = [column for column in fitting if any(w.text in end for w in r.names.headers[column])]
             if len(fitting) == 1:
                 r.by[at - 1] = r.by[at - 1] or "light"
                 r.mention(fitting[0], [at])
-
-
-def find_roles(r: Reading) -> None:
-    """Take a verb for what a column has: `sold` for copies, `bought` for customers; not where a cell has the word."""
-    for at, word in enumerate(r.words):
-        headers = frozenset().union(*(headers for verbs, headers in ROLES if word.text in verbs))
-        if r.by[at] or not headers or any(_has_word(r, word.text, column) for column in range(len(r.columns))):
-            continue
-        fitting = [
-            column for column, header in enumerate(r.names.headers) if any(one.text in headers for one in header)
-        ]
-        if not fitting:
-            continue
-        r.by[at] = "role"
-        r.score += 1
-        measures = [column for column in fitting if column in r.measures()]
-        agents = [column for column in fitting if r.columns[column].type == "text"]
-        if len(agents) == 1:
-            r.agent = agents[0]
-        if len(measures) == 1:
-            r.role = measures[0]
-            if r.asked.is_how_much and not r.has("count") and r.money() not in (None, r.role):
-                r.is_sure = False  # `how much did he sell` may be pieces or money
-
-
-def find_times(r: Reading) -> None:
-    """Take `time` for the only column of times of the day or of durations."""
-    clocks = r.clocks()
-    for at, text in enumerate(r.texts):
-        if len(clocks) == 1 and text in CLOCK_WORDS and not r.by[at]:
-            r.mention(clocks[0], [at])
-
-
-def find_phrasal(r: Reading) -> None:
-    """Take `backed up` for the column `Backup`: a verb with its particle is one word of a header."""
-    for at in range(len(r.words) - 1):
-        if r.texts[at + 1] not in PARTICLES | {"in"} or r.by[at]:
-            continue
-        joined = {stem(r.texts[at]) + r.texts[at + 1], r.texts[at] + r.texts[at + 1]}
-        for column, header in enumerate(r.names.headers):
-            if any(word.text in joined for word in header):
-                r.mention(column, [at, at + 1])
-                break
-
-
-def find_events(r: Reading) -> None:
-    """Take `expires` for the column of dates that tells when: `Use by`."""
-    for at, word in enumerate(r.words):
-        if r.by[at]:
-            continue
-        wanted = frozenset[str]().union(*(headers for verbs, headers in DATED if word.text in verbs))
-        fitting = [
-            column
-            for column, one in enumerate(r.columns)
-            if one.type == "date" and " ".join(word.text for word in r.names.headers[column]) in wanted
-        ]
-        if len(fitting) == 1:
-            r.mention(fitting[0], [at])
-
-
-def find_places(r: Reading) -> None:
-    """Take `won` and `came third` for a condition on the column of places."""
-    columns = [at for at in r.measures() if any(word.text in PLACES for word in r.names.headers[at])]
-    if len(columns) != 1:
-        return
-    for at, text in enumerate(r.texts):
-        place = 1 if text in WON else ORDINALS.get(text, 0) if at and r.texts[at - 1] in REACHING else 0
-        if place and not r.by[at]:
-            r.filters.append(Filter(columns[0], "=", (float(place),)))
-            r.by[at], r.has_value = "number", True
-            r.score += 3
 
 
 def _find_filled(r: Reading, column: int) -> None:
@@ -316,24 +193,6 @@ def _find_filled(r: Reading, column: int) -> None:
             break
 
 
-def find_directions(r: Reading) -> None:
-    """Take `spent` and `received` for the columns of a statement that have what leaves and what comes in."""
-    sides = [
-        [at for at in r.measures() if any(word.text in side for word in r.names.headers[at])]
-        for side in (OUTWARD, INWARD)
-    ]
-    if [len(columns) for columns in sides] != [1, 1] or sides[0] == sides[1]:
-        return
-    for at, text in enumerate(r.texts):
-        for (column,), words in zip(sides, (LEAVING, COMING), strict=True):
-            if text in words and not r.by[at]:
-                r.mention(column, [at])
-
-
-def _has_word(r: Reading, text: str, column: int) -> bool:
-    return any(same(text, one) for one in r.names.inside[column]) if r.columns[column].type == "text" else False
-
-
 def _settle_mentions(r: Reading) -> None:
     """Keep for each word the column whose name it fits best: most of its words, then the shortest name."""
     for at in range(len(r.words)):
@@ -347,7 +206,8 @@ def _settle_mentions(r: Reading) -> None:
             form = any(is_form(word.text, r.words[at].text) for word in header)  # noqa: B023
             content = [word for word in header if not is_function(word.text)]
             found = len(set(r.mentioned[column]))
-            return (min(found / max(len(content), 1), 1.0), found, exact, form)
+            counted = _counts(r, column, r.words[at].root) if r.has("count") else False  # noqa: B023
+            return (counted, min(found / max(len(content), 1), 1.0), found, exact, form)
 
         best = max(map(fit, rivals))
         winners = [column for column in rivals if fit(column) == best]
@@ -359,6 +219,13 @@ def _settle_mentions(r: Reading) -> None:
             if column != winners[0]:
                 r.mentioned[column] = [place for place in r.mentioned[column] if place != at]
     r.mentioned = {column: places for column, places in r.mentioned.items() if places}
+
+
+def _counts(r: Reading, column: int, root: str) -> bool:
+    """Return whether a column has the numbers of what a word names: `Lessons taken`, not `Fee per lesson`."""
+    header = _before_rate(r, column)
+    is_number = column in r.measures() and r.columns[column].unit not in CURRENCIES and not r.is_rate(column)
+    return is_number and any(word.root == root for word in header)
 
 
 def find_values(r: Reading) -> None:
@@ -440,45 +307,6 @@ def _closest(r: Reading, found: Mapping[int, set[str]], at: int) -> int:
     return min(found, key=lambda column: (len(found[column]), column))
 
 
-def find_opposites(r: Reading) -> None:
-    """Take `still open` for rows without a date of being closed."""
-    for at, word in enumerate(r.words):
-        wanted = OPPOSITES.get(word.text, frozenset())
-        fitting = [
-            column
-            for column, header in enumerate(r.names.headers)
-            if r.columns[column].type == "date" and any(same(one, name.text) for one in wanted for name in header)
-        ]
-        if r.by[at] or r.is_check or len(fitting) != 1 or not r.has_gaps(fitting[0]):
-            continue
-        r.filters.append(Filter(fitting[0], "is null"))
-        r.by[at], r.has_value = "value", True
-        r.score += 3
-
-
-def find_forms(r: Reading) -> None:
-    """Match words that are left over with cells that have another word made of the same: `inspected`, `Inspection`."""
-    for at, word in enumerate(r.words):
-        is_noun = is_name(word, at) and r.asked.language != "de"
-        if r.by[at] or is_noun or is_light(word.text) or len(word.text) < 4:
-            continue
-        found: dict[int, set[str]] = {}
-        for column in range(len(r.columns)):
-            alike = [held for one, held in r.names.inside[column].items() if is_made_of(word.text, one)]
-            if alike:
-                found[column] = set().union(*alike)
-        if len(found) != 1:
-            continue
-        ((column, values),) = found.items()
-        r.is_sure = r.is_sure and all(len(words_of(value)) < 3 for value in values)
-        is_negated = r.is_negated(at)
-        r.values.setdefault((column, is_negated), set()).update(values)
-        r.runs.append((column, frozenset(values), is_negated))
-        r.by[at] = "value"
-        r.has_value = r.has_value or not is_negated
-        r.score += 1.5
-
-
 def find_parts(r: Reading) -> None:
     """Match words with names that some of the tables have and others have not, where they name no column exactly."""
     titles = [{word.root for word in title} for title in r.names.titles]
@@ -552,100 +380,6 @@ def _find_event(r: Reading, column: int) -> None:
             break
 
 
-def find_kind_words(r: Reading) -> None:
-    has_money = r.money() is not None or any(r.columns[at].unit in CURRENCIES for at in (*r.series, *r.mentioned))
-    has_money = has_money or any(map(r.is_priced, range(len(r.columns))))
-    for at, word in enumerate(r.words):
-        if r.by[at]:
-            continue
-        text = word.text
-        if text in BETWEEN | CHANGING and r.has("difference"):
-            r.by[at] = "light"
-        elif text in QUANTITIES:
-            r.by[at] = "quantity"
-        elif text in MONEY and has_money:
-            r.by[at] = "money"
-            r.score += 0.5
-        elif text in ASKED_COLUMNS and r.asked_column(text) is not None:
-            r.by[at] = "asked"
-            r.score += 0.5
-        elif text in SPENDING and any(one in r.mentioned for one in r.measures()):
-            r.by[at] = "light"  # hours are spent too
-        elif text in BILLED and r.has("count") and any(one in r.mentioned for one in r.measures()):
-            r.by[at] = "light"  # so are sessions billed
-        elif _is_beside_measure(r, at) or (text in PEOPLE and any(one in r.mentioned for one in r.measures())):
-            r.by[at] = "light"
-        elif text in COUNTED_ROWS or (text in PEOPLE and r.asked_column("who") is not None):
-            r.by[at] = "rows"
-            r.subject = True
-        elif _is_of_all(r, at) or _is_of_series(r, at):
-            r.by[at] = "light"
-        elif text in PER or text in DIFFERENT or text in TABLE_WORDS:
-            r.by[at] = "kind"
-        elif (
-            text in HOW
-            and r.texts[at - 1] in ("how", "wie")
-            and (r.is_money or any(one in r.mentioned for one in r.measures()))
-        ):
-            r.by[at] = "light"  # `how high was the price`
-        elif _is_time_unit(r, at):
-            r.by[at] = "unit"
-        elif (
-            (text in BOTH and len(r.filters) > 1)
-            or (text in GAMES and any(one in r.mentioned for one in r.measures()))
-            or (text in YEAR_UNIT and r.texts[max(0, at - 2) : at] == ["of", "the"] and _is_within_year(r))
-            or (text in CONTAINERS and r.has_value and _counts_things(r))
-            or (text in MODALS and r.asked.language == "en" and at and r.texts[at - 1] not in TIME_BEFORE)
-            or text in NEUTRAL
-            or ((is_light(text) or (len(text) == 1 and not text.isdigit())) and not r.is_letter(at))
-        ):
-            r.by[at] = "light"
-
-
-def _is_within_year(r: Reading) -> bool:
-    """Return whether all dates of the column of dates are of one year."""
-    column = r.date_column()
-    return (
-        column is not None
-        and len({str(row[column])[:4] for table in r.tables for row in table.values if row[column] is not None}) == 1
-    )
-
-
-def _counts_things(r: Reading) -> bool:
-    return any(word.text in COUNT_HEADERS for at in r.measures() for word in r.names.headers[at])
-
-
-def _is_beside_measure(r: Reading, at: int) -> bool:
-    """Return whether a word such as `amount` stands beside the name of a column of numbers."""
-    return r.texts[at] in AMOUNTS and any({at - 1, at + 1} & set(r.mentioned.get(one, ())) for one in r.measures())
-
-
-_UNITS_ASKED = MONTH_UNIT | YEAR_UNIT | frozenset(["day", "tag", "dia", "jour", "date", "datum", "fecha", "data"])
-_OF = frozenset({"the", "das", "im", "o", "os", "los", "el", "les", "all"}) | frozenset(NUMBER_WORDS)
-_SPANS = frozenset({"all", "the", "both"}) | frozenset(NUMBER_WORDS)
-
-
-def _is_of_all(r: Reading, at: int) -> bool:
-    """Return whether a word limits nothing where it stands: `so far`, `over all courses`, `which month` of months."""
-    text, before, after = r.texts[at], r.texts[at - 1], (*r.texts, "")[at + 1]
-    if text in _UNITS_ASKED and before in WHICH:
-        return any(r.tells_time(one) or one == r.month_column() for one in r.mentioned)
-    return (before, text) == ("so", "far") or (text in ("over", "across") and after in _SPANS - NUMBER_WORDS.keys())
-
-
-def _is_of_series(r: Reading, at: int) -> bool:
-    """Return whether a word tells that columns for several times are added up: `over both years`, `all four months`."""
-    if not r.series:
-        return False
-    text, after = r.texts[at], (*r.texts, "")[at + 1]
-    if text == "over":
-        named = {r.texts[place] for column in r.series for place in r.mentioned.get(column, ())}
-        return after in _SPANS or after in named
-    if NUMBER_WORDS.get(text) == len(r.series):
-        return after in TIMES
-    return text in BOTH or (text in MONTH_UNIT | YEAR_UNIT | TIMES and r.texts[at - 1] in BOTH | _OF)
-
-
 def find_signs(r: Reading) -> None:
     """Take `negative` and `no rain` for a condition on the column of numbers that is named."""
     for column in r.measures():
@@ -655,6 +389,17 @@ def find_signs(r: Reading) -> None:
                 r.filters.append(Filter(column, "<" if text in NEGATIVE else ">", (0.0,)))
                 r.by[at], r.has_value = "number", True
                 r.score += 3
+        if places and _counts_days(r) and 0.0 in r.names.numbers[column]:
+            r.filters.append(Filter(column, ">", (0.0,)))
+            r.has_value = r.subject = True
+            r.mentioned.pop(column, None)
+            continue
+        owned = any(OWNING & set(r.texts[max(0, at - 3) : at]) for at in places if at > 1)
+        if owned and r.texts[0] in LISTS and not r.asked.tasks and not r.negatives and 0.0 in r.names.numbers[column]:
+            r.filters.append(Filter(column, ">", (0.0,)))  # `which readers have fines`
+            r.has_value = r.subject = True
+            r.mentioned.pop(column, None)
+            continue
         denied = [at for at in places if at and r.by[at - 1] == "negation?"]
         if denied and 0.0 not in r.names.numbers[column] and r.has_gaps(column):
             r.by[denied[0] - 1] = "negation"
@@ -671,18 +416,13 @@ def find_signs(r: Reading) -> None:
             r.mentioned.pop(column, None)
 
 
-def _is_measured(r: Reading) -> bool:
-    return r.is_money or any(column in r.mentioned for column in r.measures())
+def _counts_days(r: Reading) -> bool:
+    """Return whether days are counted, as in `on how many days did it rain`, and take the word for a row."""
+    end = next((end for task, _start, end in r.asked.tasks if task == "count"), len(r.texts))
+    is_days = end < len(r.texts) and r.texts[end] in _DAYS and r.date_column() is not None
+    if is_days:
+        r.by[end] = "rows"
+    return is_days
 
 
-def _is_time_unit(r: Reading, at: int) -> bool:
-    """Return whether results are asked for each month or year of a column of dates."""
-    is_unit = r.texts[at] in MONTH_UNIT | YEAR_UNIT and at > 0 and r.texts[at - 1] in PER
-    return is_unit and r.date_column() is not None
-
-
-def mark_negations(r: Reading) -> None:
-    for at, text in enumerate(r.texts):
-        if text in r.negations and not r.by[at]:
-            r.by[at] = "negation?"
-            r.negatives.append(at)
+_DAYS = frozenset({"days", "tagen", "tage", "dias", "jours"})

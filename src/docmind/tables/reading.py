@@ -15,6 +15,7 @@ from docmind.tables.query import (
     Filter,
 )
 from docmind.tables.role_words import (
+    GRADES,
     HOURLY,
     SETTLED,
     UNITARY,
@@ -25,6 +26,7 @@ from docmind.tables.values import (
 )
 from docmind.tables.wordlists import (
     ASKED_COLUMNS,
+    COUNT_HEADERS,
     CURRENCIES,
     ENDINGS,
     KEYS,
@@ -48,6 +50,10 @@ from docmind.tables.words import (
 _CURRENCY = re.compile(
     "|".join(rf"(?<![^\W\d_]){re.escape(one)}(?![^\W\d_])" for one in sorted(CURRENCIES, key=len, reverse=True))
 )
+
+
+_TOLD = GRADES | COUNT_HEADERS | MONEY_HEADERS - {"value", "total"}
+"""Words in headers of numbers that are no years, whatever their size."""
 
 
 def month_of(roots: tuple[str, ...]) -> int:
@@ -190,7 +196,7 @@ class Reading:
         if any(word.text in KEYS for word in self.names.headers[column]) or not self.names.headers[column]:
             return True
         numbers = self.names.numbers[column]
-        if all(map(is_year, numbers)):
+        if all(map(is_year, numbers)) and not (_TOLD & {word.text for word in self.names.headers[column]}):
             return True
         rows = sum(len(table.rows) for table in self.tables)
         is_first = column == min((at for at, one in enumerate(self.columns) if one.type != "empty"), default=0)

@@ -43,7 +43,8 @@ COST_WORDS = _set(
 )
 COST_HEADERS = _set("cost costs price amount fee total paid spent coste costo custo precio preco preis kosten betrag")
 INCOME_HEADERS = _set(
-    "revenue sales income salary salaries wage wages pay earnings turnover takings deposit donation donations budget "
+    "earned earning gained verdient ganado ganho gagne revenue sales income salary salaries wage wages pay earnings "
+    "turnover takings deposit donation donations budget "
     "gehalt lohn umsatz einnahmen sueldo salario ordenado ingresos ventas receita vendas salaire recettes"
 )
 """Words in headers of money that is earned, given or planned."""
@@ -83,15 +84,20 @@ ROLES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
         ("born", "birthday birth dob"),
         ("bring brought raise raised take took make made yield yielded gross grossed bringen brachte eingebracht "
          "recaudo recaudaron rendeu renderam rapporte",
-         "revenue income takings proceeds turnover earnings einnahmen erlos umsatz ingresos recaudacion receita recettes"),
-        ("treat treats treated see saw examined operated", "vet doctor physician arzt dentist medico medecin therapist"),
+         "revenue income takings proceeds turnover earnings einnahmen erlos umsatz ingresos recaudacion receita "
+         "recettes"),
+        ("treat treats treated see saw examined operated", "vet doctor physician arzt dentist medico medecin "
+            "therapist"),
         ("fournit fournissent fourni livre livrent suministra suministran fornece fornecem liefert liefern geliefert "
          "provides provide provided", "supplier vendor lieferant proveedor fornecedor fournisseur"),
-        ("teaches taught teach unterrichtet ensena enseigne ensina leciona", "teacher lehrer profesor professor professeur"),
+        ("teaches taught teach unterrichtet ensena enseigne ensina leciona", "teacher lehrer profesor professor "
+            "professeur"),
         ("conducts conduct", "conductor dirigent"),
         ("owns own owned belong belongs", "owner besitzer eigentumer dueno propietario dono proprietario proprietaire"),
         ("cleans cleaned fix fixed fixes repairs repaired mended mends checked checks inspected serviced serviced",
          "technician mechanic cleaner garage workshop inspector company contractor"),
+        ("dirige dirigent dirigen leitet leiten lidera gere lideran", "responsable responsible leiter leitung "
+            "responsavel chef"),
         ("runs organises organised organizes organized arranged hosts leads manages managed",
          "organiser organizer manager leader host responsible head chair"),
         ("send sends sent ship ships shipped", "sender consignor"),
@@ -139,8 +145,10 @@ OPPOSITES: Mapping[str, frozenset[str]] = {
         ("outstanding owed owe owes", "paid settled"), ("ausstehend schuldet schulden", "bezahlt"),
         ("pendiente pendientes", "pagado hecho entregado"), ("impaye", "paye"),
         ("open pending unfinished unresolved", "closed done completed finished resolved solved"),
-        ("offen offene offenen", "bezahlt geschlossen erledigt"), ("abierto abiertos abierta abiertas", "cerrado cerrada"),
-        ("aberto abertos aberta abertas", "fechado fechada"), ("ouvert ouverts", "ferme"), ("missing", "returned delivered"),
+        ("offen offene offenen", "bezahlt geschlossen erledigt"), ("abierto abiertos abierta abiertas", "cerrado "
+            "cerrada"),
+        ("aberto abertos aberta abertas", "fechado fechada"), ("ouvert ouverts", "ferme"), ("missing", "returned "
+            "delivered"),
     )
     for word in words.split()
 }  # fmt: skip
@@ -159,6 +167,7 @@ SINCE_HEADERS = _set(
 )
 """Words in headers of dates from which something has lasted until now."""
 BIRTHS = _set(
+    "vintage jahrgang cosecha colheita millesime "
     "born birth birthday built founded year geboren geburtsdatum geburtstag baujahr gebaut gegrundet "
     "nacimiento "
     "nascimento nacido nascido naissance construido ano jahr annee purchased bought hired joined made"
@@ -187,8 +196,11 @@ RELATED = tuple(
         "beginnt beginnen beginn",
         "commence debut",
         "use used uses usage consumption consumed",
+        "flat flats apartment apartments wohnung wohnungen piso apartamento appartement",
+        "temperature celsius c temp grad",
         "stay stays stayed nights night noches noites nachte nuits estancia estadia aufenthalt sejour",
-        "visitors visitor attendance audience spectators attendees tickets besucher visitantes espectadores publico visiteurs",
+        "visitors visitor attendance audience spectators attendees tickets besucher visitantes espectadores publico "
+        "visiteurs",
         "memory ram arbeitsspeicher memoria memoire",
         "storage disk disc festplatte disco",
         "operating system os betriebssystem",
@@ -208,7 +220,8 @@ RELATED = tuple(
         "vendor supplier shop store seller lieferant proveedor fornecedor fournisseur",
         "category kind type art typ kategorie categoria categorie tipo genre",
         "duration length dauer duracion duracao duree",
-        "note notes remark remarks comment comments bemerkung observacion observaciones observacao observacoes remarque",
+        "note notes remark remarks comment comments bemerkung observacion observaciones observacao observacoes "
+        "remarque",
         "speciality specialty field specialism fachgebiet especialidad especialidade specialite",
         "temp temperature temperatur temperatura",
         "ext extension durchwahl",
@@ -276,7 +289,8 @@ THINGS = _set(
 TELEPHONES = _set("phone telephone tel mobile telefon telefono telefone handy movil telemovel celular portable")
 """Words in headers of telephone numbers."""
 OWNING = _set(
-    "get gets got receive received own owns have has had with got lent loaned borrowed emprestado emprestados emprestada emprestadas prestado prestados "
+    "get gets got receive received own owns have has had with got lent loaned borrowed emprestado emprestados "
+    "emprestada emprestadas prestado prestados "
     "prestada prestadas verliehen ausgeliehen prete pretes tem tiene besitzt hat haben possui possuem"
 )
 """Words of a question for a cell that is filled where others of its column are empty."""
@@ -286,7 +300,8 @@ RATES_OF: Mapping[str, frozenset[str]] = {
         ("hour stunde hora heure", "hourly stundenlohn stundensatz hour stunde hora heure"),
         ("day tag dia jour", "daily tagessatz tagespreis diario diaria day tag dia jour"),
         ("week woche semana semaine", "weekly wochentlich semanal week woche semana semaine"),
-        ("month monat mes mois", "monthly monatlich monatlicher monatliche mensual mensal mensuel month monat mes mois"),
+        ("month monat mes mois", "monthly monatlich monatlicher monatliche mensual mensal mensuel month monat mes "
+            "mois"),
         ("year jahr ano an", "yearly annual jahrlich jahrliche anual annuel year jahr ano an"),
         ("night nacht noche noite nuit", "nightly night nacht noche noite nuit"),
         ("person", "person persona pessoa personne"), ("piece stuck pieza", "piece stuck unit each pieza"),
@@ -300,7 +315,8 @@ FOR_EACH = _set("a an per pro al por par each am je die la o il every")
 """Words before a unit for each of which something is told."""
 CONTAINERS = _set(
     "bottle bottles box boxes bag bags pack packs packet packets can cans jar jars tin tins roll rolls pot pots piece "
-    "pieces crate crates carton cartons tube tubes flasche flaschen dose dosen kiste kisten sack sacke packung packungen "
+    "pieces crate crates carton cartons tube tubes flasche flaschen dose dosen kiste kisten sack sacke packung "
+    "packungen "
     "stuck karton kartons glas glaser caja cajas botella botellas lata latas bolsa bolsas bote botes garrafa garrafas "
     "caixa caixas saco sacos pacote pacotes boite boites bouteille bouteilles sac sacs paquet paquets unidades unites"
 )
@@ -318,7 +334,8 @@ DATED: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     for verbs, headers in (
         ("expire expires expired expiring expiry eaten spoil spoils caduca caducan expira expiram vence vencen ablauft "
          "abgelaufen lauft haltbar expirent",
-         "use by,best before,use before,expiry,expires,expires on,expiry date,valid until,haltbar bis,mindestens haltbar bis,"
+         "use by,best before,use before,expiry,expires,expires on,expiry date,valid until,haltbar bis,mindestens "
+         "haltbar bis,"
          "gultig bis,ablauf,ablaufdatum,caduca,caducidad,vence,vencimiento,validade,vencimento,valido ate,date limite,"
          "expiration,expire le,peremption,lauft ab"),
         ("return returned returns returning back zuruckgegeben zuruck zuruckgebracht devuelto devuelta "
@@ -331,11 +348,13 @@ DATED: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
          "bought,bought on,purchased,purchased on,purchase date,date of purchase,gekauft am,kaufdatum,angeschafft,"
          "fecha de compra,data de compra,comprado em,achete le,date d achat,dernier achat,last bought"),
         ("joined join member membership eingetreten beigetreten ingreso entro entrou adhere",
-         "joined,joined on,member since,mitglied seit,eintritt,eintrittsdatum,socio desde,alta,membro desde,membre depuis"),
+         "joined,joined on,member since,mitglied seit,eintritt,eintrittsdatum,socio desde,alta,membro desde,membre "
+         "depuis"),
         ("moved move moves eingezogen einzog mudou entro emmenage",
          "moved in,moved in on,move in,tenant since,einzug,eingezogen,mieter seit,entrada,desde,since"),
         ("start starts started begin begins began beginnt begann empieza empezo comeca comecou commence",
-         "start,starts,start date,begin,begins,starts on,beginn,departure,from,von,inicio,fecha de inicio,debut,abreise"),
+         "start,starts,start date,begin,begins,starts on,beginn,departure,from,von,inicio,fecha de "
+         "inicio,debut,abreise"),
         ("end ends ended finish finishes endet endete acaba termina terminou finit",
          "end,ends,end date,until,to,ende,bis,fin,fecha de fin,fim"),
     )
@@ -353,3 +372,7 @@ HOLDERS = _set(
     "membre employe eleve aluno funcionario"
 )
 """Words in headers of whom a row is about: what the row tells is told of them."""
+MANNERS = _set(
+    "method payment means mode way channel via transport zahlungsart zahlungsweise metodo forma medio mode moyen"
+)
+"""Words in headers of how something is done."""

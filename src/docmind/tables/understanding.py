@@ -15,9 +15,23 @@ from docmind.tables.composing import (
     name_beside,
     query_of,
 )
+from docmind.tables.deeds import (
+    find_directions,
+    find_events,
+    find_forms,
+    find_opposites,
+    find_phrasal,
+    find_places,
+    find_roles,
+    find_times,
+)
 from docmind.tables.doubts import (
     is_guess,
     is_of_one,
+)
+from docmind.tables.kind_words import (
+    find_kind_words,
+    mark_negations,
 )
 from docmind.tables.limits import (
     find_clocks,
@@ -31,23 +45,13 @@ from docmind.tables.loading import (
 )
 from docmind.tables.matching import (
     find_adjectives,
-    find_directions,
-    find_events,
     find_flags,
-    find_forms,
     find_headers,
-    find_kind_words,
-    find_opposites,
     find_parts,
-    find_phrasal,
-    find_places,
     find_ranks,
-    find_roles,
     find_signs,
-    find_times,
     find_titles,
     find_values,
-    mark_negations,
 )
 from docmind.tables.naming import (
     Names,

@@ -33,6 +33,10 @@ _NAMED = re.compile(
     r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?\s+)?(?:(?:de|of)\s+)?(?P<month>[^\W\d_]{3,12})\.?"
     r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?,)?\s+(?:(?:de|del|of)\s+)?(?P<year>\d{4})"
 )
+_CODED = re.compile(
+    r"\b(?:invoice|order|ticket|case|job|ref|reference|number|no|nr|rechnung|bestellung|auftrag|factura|pedido|fatura|"
+    r"encomenda|facture|commande)\b"
+)
 _CLOCK = re.compile(r"(\d{1,5}):([0-5]\d)(?::([0-5]\d))?")
 _SPOKEN = re.compile(r"(?:(\d{1,4})\s?(?:h|hours?|hrs?|std)\.?)?\s?(?:(\d{1,4})\s?(?:min|mins|minutes?|m)\.?)?")
 
@@ -74,6 +78,12 @@ def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column,
     for kind, read in kinds:
         values = [read(cell) for cell in shown]
         held = sum(value is not None for value in values)
+        if (
+            kind == "date"
+            and _CODED.search(fold(name.lower()))
+            and all(len(str(value)) == 7 for value in values if value)
+        ):
+            continue  # `2025-03` of a column of invoices is a number
         if held >= enough:
             column = Column(
                 name, kind, wrong=len(filled) - held, filled=len(filled), is_day_first=is_day_first,

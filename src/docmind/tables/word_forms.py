@@ -7,23 +7,33 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 _IRREGULAR = """
-beat beaten; begin began begun; bend bent; bite bit bitten; blow blew blown; break broke broken; bring brought; build built;
-buy bought; catch caught; choose chose chosen; come came; cut cuts; deal dealt; dig dug; draw drew drawn; drink drank drunk;
-drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown flight
+beat beaten; begin began begun; bend bent; bite bit bitten; blow blew blown; break broke broken; bring brought;
+build built;
+buy bought; catch caught; choose chose chosen; come came; cut cuts; deal dealt; dig dug; draw drew drawn; drink
+drank drunk;
+drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown
+flight
 flights; forget forgot forgotten; freeze froze frozen; get got gotten; give gave given; go went gone; grow grew grown;
-hang hung; hide hid hidden; hold held; keep kept; know knew known; lay laid; lead led; leave left; lend lent; lose lost loss
+hang hung; hide hid hidden; hold held; keep kept; know knew known; lay laid; lead led; leave left; lend lent; lose
+lost loss
 losses; make made; mean meant; meet met meeting; ride rode ridden; ring rang rung; rise rose risen;
-run ran; say said; see saw seen; sell sold; send sent; shake shook; shine shone; shoot shot; show showed shown; sing sang
+run ran; say said; see saw seen; sell sold; send sent; shake shook; shine shone; shoot shot; show showed shown;
+sing sang
 sung; sink sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; spin spun; stand stood; steal stole stolen;
 stick stuck; strike struck; swim swam swum; take took taken; teach taught; tear tore torn; tell told; think thought;
 throw threw thrown; wake woke woken; wear wore worn; weigh weighed weight; win won wins; write wrote written;
-fuel refuel refuels refuelled refueled; tanken getankt tankte; expire expires expired expiry expiration; choose choice; arrive arrival; depart departure; deliver delivery;
-fahren fuhr gefahren fahrt; fliegen flog geflogen flug fluge; schwimmen schwamm geschwommen; schreiben schrieb geschrieben;
-gewinnen gewann gewonnen; verlieren verlor verloren verluste; trinken trank getrunken; essen ass gegessen; sprechen sprach;
+fuel refuel refuels refuelled refueled; tanken getankt tankte; expire expires expired expiry expiration; choose
+choice; arrive arrival; depart departure; deliver delivery;
+fahren fuhr gefahren fahrt; fliegen flog geflogen flug fluge; schwimmen schwamm geschwommen; schreiben schrieb
+geschrieben;
+gewinnen gewann gewonnen; verlieren verlor verloren verluste; trinken trank getrunken; essen ass gegessen; sprechen
+sprach;
 ziehen zog gezogen; wachsen wuchs gewachsen; wiegen wog gewogen; leihen lieh geliehen; treffen traf getroffen;
-nehmen nahm genommen; laufen lief gelaufen lauf; singen sang gesungen; beginnen begann begonnen; bringen brachte gebracht;
+nehmen nahm genommen; laufen lief gelaufen lauf; singen sang gesungen; beginnen begann begonnen; bringen brachte
+gebracht;
 perder perdio perdido perdidos perdidas perdidas; ganar ganado ganados ganadas; perder perdeu perdidos;
-ganhar ganhou ganhos; empatar empatado empatados empates; faltar faltou falta faltas; gagner gagne gagnes; perdre perdu perdus
+ganhar ganhou ganhos; empatar empatado empatados empates; faltar faltou falta faltas; gagner gagne gagnes; perdre
+perdu perdus
 """
 _FAMILIES: Mapping[str, frozenset[str]] = {
     word: frozenset(words) for words in (one.split() for one in _IRREGULAR.split(";")) for word in words
