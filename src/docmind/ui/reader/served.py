@@ -14,10 +14,10 @@ from starlette.responses import JSONResponse, Response
 
 from docmind import visual
 from docmind.errors import NotFoundError
+from docmind.reading import ocr_text
 from docmind.records.answers import Source
 from docmind.records.conversations import Turn
 from docmind.records.search import Quad
-from docmind.reading import ocr_text
 from docmind.rich_text import flow, one_line, visible
 from docmind.ui.app.errors import attempt
 from docmind.ui.app.format import data_url, language
