@@ -133,6 +133,10 @@ def answers(docmind: Any) -> None:
     assert docmind.documents.earlier_versions(herons(docmind)) == ()
     assert docmind.documents.replace(herons(docmind)) == ()
     assert docmind.documents.enclosed(herons(docmind)) == ()
+    assert docmind.documents.read_again(herons(docmind), pages=[2], mode="never").status == "ready"
+    assert docmind.ask("Where do herons nest?").sources[0].page_no == 2
+    with pytest.raises(NotFoundError):
+        docmind.documents.read_again(herons(docmind), pages=[3])
 
 
 def conversations(docmind: Any) -> None:
