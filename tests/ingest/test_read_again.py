@@ -66,7 +66,7 @@ def test_a_page_is_read_again_by_another_engine_and_found_by_its_new_text(docmin
     view = docmind.documents.page(doc_id, 2)
     assert view.ocr is not None
     assert replace(view.ocr, dpi=0) == OcrReading("tesseract", "9.9", tries=2)
-    assert view.ocr.dpi == round(72 * 1_600 / 792)
+    assert view.ocr.dpi == round(72 * view.height / 792)
     assert (info.status, info.ocr_pages, docmind.documents.page(doc_id, 1).ocr) == ("ready", 1, None)
     assert info.ingestion is not None
     assert info.ingestion.ocr_engine == "tesseract"
