@@ -115,11 +115,9 @@ class ReadingSettings(_Group):
         default="eng+por+spa", pattern=r"[a-zA-Z_]{2,20}(\+[a-zA-Z_]{2,20}){0,19}", description="of Tesseract"
     )
     ocr_doubt: float = Field(
-        default=0.3, ge=0.0, le=1.0, description="share of unsure text from which OCR reads a page again"
+        default=0.1, ge=0.0, le=1.0, description="share of unsure text from which OCR reads a page a second time"
     )
-    ocr_tries: int = Field(
-        default=2, ge=0, le=3, description="further readings, at most, of a page that OCR is unsure of"
-    )
+    ocr_tries: int = Field(default=1, ge=0, le=1, description="further readings of such a page, 0 or 1")
     ocr_min_confidence: float = Field(
         default=0.5, ge=0.0, le=1.0, description="lines that OCR is less sure of are searched, and not quoted"
     )

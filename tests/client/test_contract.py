@@ -153,6 +153,10 @@ def answers(docmind: Any) -> None:
     assert docmind.documents.figures(herons(docmind)) == ()
     with pytest.raises(NotFoundError):
         docmind.documents.figure_image(herons(docmind), 1, 1)
+    assert docmind.documents.read_again(herons(docmind), pages=[2], mode="never").status == "ready"
+    assert docmind.ask("Where do herons nest?").sources[0].page_no == 2
+    with pytest.raises(NotFoundError):
+        docmind.documents.read_again(herons(docmind), pages=[3])
 
 
 def conversations(docmind: Any) -> None:

@@ -65,8 +65,8 @@ class TextRetriever(_VaultRetriever):
     `page_id`, `modality`, `language`, `box` (the rectangle around the passage, `[x, y, w, h]` in pixels of the page
     image, None where it has none), `boxes` (of its lines), `page_width`, `page_height`, `heading` (above the passage),
     `chunk_index` (of the page, from 0), `text_source`, `ocr_confidence` (0..1, None without OCR), `ocr_engine`,
-    `ranks` and `scores` (by ranking: `dense`, `sparse`, `fused`, `rerank`, `cross_encoder`), `image` and `thumbnail` (ids of sealed files),
-    and `degraded` (stages that were skipped). It raises the errors of `DocMind.search`.
+    `ranks` and `scores` (by ranking: `dense`, `sparse`, `fused`, `rerank`, `cross_encoder`), `image` and `thumbnail`
+    (ids of sealed files), and `degraded` (stages that were skipped). It raises the errors of `DocMind.search`.
     """
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

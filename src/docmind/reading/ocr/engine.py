@@ -42,7 +42,7 @@ _PICTURE_SIDE = 1_600  # pixels, as a page image has: more says nothing more, an
 AS_SET = OcrChoice()
 """The engine, the languages and the mode of the settings."""
 ENGINE_NAMES: dict[OcrEngine, str] = {"rapidocr": "RapidOCR", "tesseract": "Tesseract"}
-_MOST_TRIES, _TURNS = 9, (0, 90, 180, 270)
+_MOST_TRIES, _TURNS = 2, (0, 90, 180, 270)
 _MODELS = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
 
 
@@ -102,7 +102,7 @@ class Ocr:
     def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
         """Read one encoded page image; `language` is an ISO 639-1 code where it is known.
 
-        A page that the engine is unsure of is read again in other ways, and the best reading kept
+        A page that the engine is unsure of is read a second time, and the better reading kept
         (`docmind.reading.ocr.second_look`).
 
         Raises `ReaderFailedError` where there is no engine or the engine failed: the page stays without text.
@@ -128,12 +128,7 @@ class Ocr:
         if not engine:
             raise ReaderFailedError(_("No OCR engine is installed."), hint=self.capabilities()[0].hint)
         wanted = choice.languages or self._settings.ocr_languages
-        others = (
-            [name for name in engines() if name != engine] if self._settings.ocr == "auto" and not choice.engine else []
-        )
-        header = {
-            "engine": engine, "others": others, "languages": wanted, "doubt": self._settings.ocr_doubt, **header,
-        }  # fmt: skip
+        header = {"engine": engine, "languages": wanted, "tries": 0, "doubt": self._settings.ocr_doubt, **header}
         client = self._free.get()
         try:
             answer, blobs = client.call(header, [image], timeout_s=self._settings.timeout_s, is_repeatable=True)
@@ -206,8 +201,8 @@ def _hint_of(engine: OcrEngine) -> str:
     if engine == "rapidocr":
         return _("Run `pip install rapidocr`.")
     return _(
-        "Run `apt install tesseract-ocr tesseract-ocr-por`, or on macOS `brew install tesseract tesseract-lang`, for your "
-        "languages."
+        "Run `apt install tesseract-ocr tesseract-ocr-por` with your languages, or on macOS "
+        "`brew install tesseract tesseract-lang`."
     )
 
 
@@ -249,7 +244,7 @@ _Waiting = tuple[ParsedPage, Future[OcrPage | None] | None]
 
 
 def ocr_text(ocr: OcrReading, confidence: float) -> str:
-    """Tell a person how OCR read a page: by what, in how many tries, how sure it is in the mean, at which resolution."""
+    """Tell a person how OCR read a page: by what, in how many tries, how sure in the mean, at which resolution."""
     engine = " ".join(filter(None, (ENGINE_NAMES.get(cast("OcrEngine", ocr.engine), ocr.engine), ocr.version)))
     told = ngettext(
         "Read by {engine}, {percent} % confidence", "Read by {engine} in {n} tries, {percent} % confidence", ocr.tries

@@ -2,8 +2,8 @@
 
 Models are loaded once. The text of a rotated page is put in order while it is upright; its boxes are mapped back.
 
-in   {engine, others, languages, doubt, language, tries} + a page image; or {..., strips: boxes} + a page image of which
-     only strips are read; or {..., picture: rules, turn} + a picture from anywhere
+in   {engine, languages, language, tries, doubt} + a page image; or {..., strips: boxes} + a page image of which only
+     strips are read; or {..., picture: rules, turn} + a picture from anywhere
 out  {confidence, engine, tries, turn, doubt} + text, words; or {error, message}
 """
 
@@ -22,7 +22,7 @@ from docmind.errors import UnsupportedFileError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.image import open_query
 from docmind.reading.ocr.reading_order import page_of
-from docmind.reading.ocr.second_look import Engine, Look, Plan, look, look_again
+from docmind.reading.ocr.second_look import Engine, Look, look, look_again
 from docmind.runtime import Frame, serve_requests
 
 PRELOAD = ("rapidocr.main",)
@@ -57,9 +57,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
             image = strips_of(image.convert("RGB"), header["strips"])
         image, name, language = image.convert("RGB"), header["engine"], header["language"]
         seen, tries = look(engine(name), name, image, language), 1
-        if "tries" in header:
-            plan = Plan(header["doubt"], header["tries"], header["others"])
-            seen, tries = look_again(seen, image, engine, plan, language)
+        if header["tries"] and seen.doubt >= header["doubt"]:
+            seen, tries = look_again(seen, engine(name), image, language), 2
         text, words, confidence = page_of(seen.rows)
         how = {"engine": seen.engine, "tries": tries, "turn": seen.turn, "doubt": seen.doubt}
         body = [text.encode("utf-8", "replace"), _placed(words, seen, image).pack()]

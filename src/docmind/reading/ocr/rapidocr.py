@@ -81,7 +81,7 @@ class _Detector:
     """The detector of lines, which looks again in more pixels where the lines that it finds are small.
 
     On a page of 1,600 words 93% of them come out instead of 85%, for 4 seconds more than 11. Pages of usual print are
-    looked at once, and so are small images: more pixels than they have were measured to mend nothing.
+    looked at once, and so are small images, which `second_look` enlarges where they are read in doubt.
     """
 
     def __init__(self, detector: Any) -> None:

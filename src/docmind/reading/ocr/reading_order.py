@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docmind.documents import Words
 
@@ -12,6 +13,8 @@ Rect = tuple[float, float, float, float]
 
 _WIDE = 0.6  # of the region: such a line spans its columns
 _TEXTLIKE = 0.25  # of the region: the usual line of a text column; the cells of a table are shorter
+_LONG = 4.0  # times as wide as high: a line whose angle tells that of the page
+_LEVEL = 0.009  # radians, half a degree: a line of a page's width sinks by less than its height
 _NARROW, _BROAD = frozenset("ijl.,;:'!|()[]1IftrºªºJ°·"), frozenset("mwMW@%—ŒÆ")
 
 
@@ -49,7 +52,36 @@ class Spot:
 
 
 def rows(spots: Sequence[Spot]) -> list[list[Spot]]:
-    """Sort spots into rows from left to right, column by column where the page has columns of text."""
+    """Sort spots into rows from left to right, column by column where the page has columns of text.
+
+    The lines of a page that lies a little askew are compared as if they were level: at four degrees the end of a line
+    is beside the beginning of the next but one.
+    """
+    slant = _slant(spots)
+    if abs(slant) < _LEVEL:
+        return _sorted(spots)
+    level = [replace(spot, corners=_turned(spot.corners, -slant)) for spot in spots]
+    own = {id(turned): spot for turned, spot in zip(level, spots, strict=True)}
+    return [[own[id(spot)] for spot in row] for row in _sorted(level)]
+
+
+def _slant(spots: Sequence[Spot]) -> float:
+    """Return the angle of most long lines, in radians; 0 where there are none."""
+    angles = []
+    for spot in spots:
+        (ax, ay), (bx, by), _c, (dx, dy) = spot.corners
+        wide, high = math.hypot(bx - ax, by - ay), math.hypot(dx - ax, dy - ay)
+        if wide > _LONG * high and bx > ax:
+            angles.append(math.atan2(by - ay, bx - ax))
+    return statistics.median(angles) if angles else 0.0
+
+
+def _turned(corners: Sequence[tuple[float, float]], angle: float) -> tuple[tuple[float, float], ...]:
+    cos, sin = math.cos(angle), math.sin(angle)
+    return tuple((x * cos - y * sin, x * sin + y * cos) for x, y in corners)
+
+
+def _sorted(spots: Sequence[Spot]) -> list[list[Spot]]:
     if not spots:
         return []
     width = max(spot.right for spot in spots) - min(spot.left for spot in spots)

@@ -1,0 +1,102 @@
+"""A document that is read again: each page keeps its text until the new one is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+import papers
+from docmind.application import DocMind
+from docmind.config import ReadingSettings
+from docmind.errors import CancelledError, ReaderFailedError
+from docmind.reading import Ocr
+from docmind.reading.ocr.engine import AS_SET, OcrPage
+from docmind.records.documents import OcrChoice, OcrReading, Upload
+from libraries import Library
+
+SAID = ["The first page is about herons.", "The second page is about owls."]
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    pages = [f"BT /F1 24 Tf 72 700 Td ({said}) Tj ET" for said in SAID]
+    return Library("two pages to read again", [Upload("birds.pdf", papers.pdf(pages))])
+
+
+class Reads:
+    """An engine that reads the same on each page, or fails from a page on."""
+
+    def __init__(self, ocr: Ocr, said: Sequence[str], fails: bool = False) -> None:
+        self.mode, self.engine, self._said, self._fails = "auto", "rapidocr", list(said), fails
+        self._ocr, self.choices = ocr, list[OcrChoice]()
+
+    def check(self, choice: OcrChoice) -> None:
+        pass
+
+    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
+        self.choices.append(choice)
+        if self._fails:
+            raise ReaderFailedError("The engine gave up.")
+        how = OcrReading(choice.engine or "rapidocr", "9.9", tries=2)
+        return OcrPage(self._said.pop(0), b"", 0.75, how)
+
+    def close(self) -> None:
+        self._ocr.close()
+
+
+def reads(docmind: DocMind, said: Sequence[str], *, fails: bool = False) -> Reads:
+    engine = Reads(Ocr(ReadingSettings()), said, fails)
+    docmind.ingest._ocr = engine  # type: ignore[assignment]
+    return engine
+
+
+def texts(docmind: DocMind) -> list[str]:
+    doc_id = docmind.documents.find("birds.pdf").doc_id
+    return [" ".join(docmind.documents.page(doc_id, number).text.split()) for number in (1, 2)]
+
+
+def test_a_page_is_read_again_by_another_engine_and_found_by_its_new_text(docmind: DocMind) -> None:
+    doc_id = docmind.documents.find("birds.pdf").doc_id
+    engine = reads(docmind, ["A kingfisher sits on the second page."])
+    info = docmind.documents.read_again(doc_id, pages=[2], engine="tesseract", languages="eng", mode="always")
+    assert engine.choices == [OcrChoice("tesseract", "eng", "always")]
+    assert texts(docmind) == [SAID[0], "A kingfisher sits on the second page."]
+    view = docmind.documents.page(doc_id, 2)
+    assert view.ocr is not None
+    assert replace(view.ocr, dpi=0) == OcrReading("tesseract", "9.9", tries=2)
+    assert view.ocr.dpi == round(72 * view.height / 792)
+    assert (info.status, info.ocr_pages, docmind.documents.page(doc_id, 1).ocr) == ("ready", 1, None)
+    assert info.ingestion is not None
+    assert info.ingestion.ocr_engine == "tesseract"
+    hit = docmind.search("kingfisher").hits[0]
+    assert (hit.page_no, hit.ocr_engine, hit.ocr_confidence) == (2, "tesseract", 0.75)
+    assert not [one for one in docmind.search("owls").hits if "owls" in one.text]
+    docmind.documents.read_again(doc_id)
+    assert texts(docmind) == SAID
+
+
+def test_a_page_that_cannot_be_read_keeps_its_text(docmind: DocMind) -> None:
+    doc_id = docmind.documents.find("birds.pdf").doc_id
+    reads(docmind, [], fails=True)
+    with pytest.raises(ReaderFailedError, match="2 pages"):
+        docmind.documents.read_again(doc_id, mode="always")
+    assert texts(docmind) == SAID
+    assert docmind.search("owls").hits[0].page_no == 2
+    assert docmind.documents.get(doc_id).status == "ready"
+
+
+def test_what_was_read_before_a_stop_stays(docmind: DocMind) -> None:
+    doc_id = docmind.documents.find("birds.pdf").doc_id
+    reads(docmind, ["A kingfisher.", "A wren."])
+
+    def stop(done: int, total: int) -> None:
+        assert total == 2
+        if done:
+            raise CancelledError("enough")
+
+    with pytest.raises(CancelledError):
+        docmind.documents.read_again(doc_id, mode="always", progress=stop)
+    assert texts(docmind) == ["A kingfisher.", SAID[1]]
+    assert docmind.documents.get(doc_id).status == "ready"
