@@ -25,6 +25,7 @@ from docmind.documents.catalog import Catalog
 from docmind.image_match.matcher import ImageMatcher
 from docmind.image_match.store import LookStore
 from docmind.picture_marks import KINDS, PictureMarks, marks_of_page
+from docmind.reading import PagePictures
 from docmind.reading.formats import Rules
 from docmind.reading.formats.pdf import open_pdf
 from docmind.records.documents import Upload
@@ -156,11 +157,14 @@ def _many(real: list[PictureMarks], pages: int) -> list[bytes]:
 @contextmanager
 def _opened(folder: Path, keys: Keyset) -> Iterator[ImageMatcher]:
     database, artifacts = Database(folder / "vault.db", keys.db_key), Artifacts(folder / "artifacts", keys)
-    looks = ImageMatcher(ReadingSettings(), database, Catalog(database), artifacts)
+    catalog = Catalog(database)
+    pictures = PagePictures(ReadingSettings(), artifacts, catalog.figures)
+    looks = ImageMatcher(ReadingSettings(), database, catalog, pictures)
     try:
         yield looks
     finally:
         looks.close()
+        pictures.close()
         artifacts.close()
         database.close()
 

@@ -14,7 +14,6 @@ from docmind.api.openapi import document as openapi
 from docmind.client import CALLS, encode
 from docmind.documents import (
     CHANGES,
-    COLUMNS,
     DRAWN,
     EDITED,
     FACTS,
@@ -35,6 +34,7 @@ from docmind.documents import (
     segment_of,
     texts_to_find,
 )
+from docmind.documents.columns import COLUMNS
 from docmind.errors import ConfigError, DamagedError
 from docmind.records.documents import ArtifactRef, DocumentInfo, Ingestion, readable_name
 from docmind.storage import Database
@@ -218,7 +218,7 @@ def test_programs_get_each_field_and_set_what_a_person_sets(vault: tuple[Databas
 
 def test_the_table_in_the_browser_gets_each_column_that_is_drawn(vault: tuple[Database, Catalog]) -> None:
     info = vault[1].document(ID)
-    row = dict(zip(_NAMES, _row(info), strict=True))
+    row = dict(zip(_NAMES, _row(info, "", 0, 0), strict=True))
     assert {column.name for column in (*DRAWN, *MENUS)} <= row.keys()
     assert (row["title"], row["author"], row["dated"], row["tags"]) == (
         "Marked title", "Ada Marked", "2001-02-03", ["marked tag"],
