@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import threading
@@ -23,11 +24,14 @@ PACKAGE = str(Path(docmind.__file__).parent)
 
 @contextmanager
 def entered(folders: set[str]) -> Iterator[None]:
-    """Add the folders of the package in which a function is called, by any thread that starts meanwhile."""
+    """Add the folders of the package in which a function is called, by any thread that starts meanwhile.
+
+    The bodies of modules and classes, which run as they are imported, are no functions.
+    """
 
     def note(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(PACKAGE) and code.co_name != "<module>":
+        if event == "call" and code.co_filename.startswith(PACKAGE) and code.co_flags & inspect.CO_OPTIMIZED:
             folders.add(Path(code.co_filename).parent.as_posix()[len(PACKAGE) + 1 :] or "root")
 
     threading.setprofile(note)
