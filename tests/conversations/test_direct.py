@@ -164,7 +164,7 @@ def test_a_sum_over_a_table_is_made(desk: DocMind) -> None:
 
 
 def test_a_sum_is_not_made_and_its_passages_are_shown(desk: DocMind) -> None:
-    answer = desk.ask("How much have I paid in total for the boiler?")
+    answer = desk.ask("How much have I spent in total on services of the boiler?")
     assert (answer.outcome, answer.needs) == ("maybe", "Adding up needs a language model.")
     assert answer.answer.startswith(f"{answer.needs} These passages were found; no sum was made of them.\n\n“")
     assert [one.sources for one in answer.sentences] == [(source.n,) for source in answer.sources]

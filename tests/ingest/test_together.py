@@ -115,8 +115,8 @@ def test_mails_of_any_kind_share_a_commit_and_no_process(desk: DocMind, monkeypa
     desk.add([page_mail(0)])
     pids, real = [], Reader.start
 
-    def started(self: Reader, *given: Any) -> Any:
-        worker = real(self, *given)
+    def started(self: Reader, *given: Any, **named: Any) -> Any:
+        worker = real(self, *given, **named)
         pids.append(worker.pid)
         return worker
 

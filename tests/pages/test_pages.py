@@ -577,7 +577,7 @@ def test_greetings_lists_summaries_and_sums_are_shown_as_such() -> None:
     assert "“The warranty lasts for twenty-four months from delivery.”" in words
     assert [part for part in test.markdown if part.value.startswith("[:green-badge[2]")]
     for part in test.markdown:
-        left = re.sub(r"\\.|\]\(#read=[\w.&=-]+\)", "", part.value)
+        left = re.sub(r"\\.|\]\(#(?:read|xray)=[\w.&=-]+\)", "", part.value)
         for bad in ("![", "](", "red[", "<", "$x", "://"):
             assert bad not in left, part.value
     ask(test, "Summarise report.pdf")
@@ -897,7 +897,7 @@ def test_hostile_names_and_text_reach_markdown_only_escaped() -> None:
     for page in (test, open_document(HOSTILE), chat):
         assert not page.exception
         for part in [*page.markdown, *page.caption, *page.error, *page.success, *page.subheader]:
-            left = re.sub(r"\\.|\]\(#read=[\w.&=-]+\)", "", str(part.value))
+            left = re.sub(r"\\.|\]\(#(?:read|xray)=[\w.&=-]+\)", "", str(part.value))
             for bad in ("![", "](", "red[", "<", "$", "://"):
                 assert bad not in left, (bad, part.value)
 

@@ -356,22 +356,30 @@ def frame_of(figures: list[list[Any]], images: bytes) -> tuple[dict[str, Any], l
     """Return a page of 90 by 60 pixels as a reading process sends it."""
     head = {
         "page_no": 1, "width": 90, "height": 60, "text_source": "layer", "confidence": 1.0, "needs_ocr": False,
-        "is_layer_suspect": False, "figures": figures,
+        "is_layer_suspect": False, "dpi": 0, "figures": figures,
     }  # fmt: skip
     return head, [b"A caption", b"", b"image", b"thumbnail", b"", b"", images]
 
 
 IMAGE = b"RIFF\0\0\0\0WEBPVP8 "
-FIGURE: list[Any] = [[10, 20, 30, 40], [300, 400], "A\nheron ", "A caption", 0, 9, len(IMAGE)]
+LOOK = "0123456789abcdef"
+FIGURE: list[Any] = [[10, 20, 30, 40], [300, 400], "A\nheron ", "A caption", 0, 9, LOOK, len(IMAGE)]
 
 
 def test_the_figures_of_a_page() -> None:
-    other = [[0, 0, 90, 60], [1, 1], "", "", 0, 0, len(IMAGE)]
+    other = [[0, 0, 90, 60], [1, 1], "", "", 0, 0, LOOK, len(IMAGE)]
     page = page_of(frame_of([FIGURE, other], IMAGE * 2), 1, ())
     first = PageFigure(
-        box=(10, 20, 30, 40), size=(300, 400), text="A heron", caption="A caption", start=0, end=9, image=IMAGE
+        box=(10, 20, 30, 40),
+        size=(300, 400),
+        text="A heron",
+        caption="A caption",
+        start=0,
+        end=9,
+        phash=LOOK,
+        image=IMAGE,
     )
-    assert page.figures == (first, PageFigure(box=(0, 0, 90, 60), size=(1, 1), image=IMAGE))
+    assert page.figures == (first, PageFigure(box=(0, 0, 90, 60), size=(1, 1), phash=LOOK, image=IMAGE))
 
 
 @pytest.mark.parametrize(
@@ -389,9 +397,10 @@ def test_the_figures_of_a_page() -> None:
         (4, -1),
         (5, 10),
         (5, "9"),
-        (6, len(IMAGE) + 1),
-        (6, -1),
-        (6, 5),
+        (6, "no look"),
+        (7, len(IMAGE) + 1),
+        (7, -1),
+        (7, 5),
     ],
 )
 def test_figures_that_cannot_be_of_a_page(at: int, lie: Any) -> None:

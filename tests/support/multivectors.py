@@ -62,8 +62,10 @@ class Shown:
                 " original_suffix, added_at_ms) VALUES ('d', 'd', 'pdf', 'ready', 1, 1, '', '', 0)"
             )
             db.executemany(
-                "INSERT OR IGNORE INTO pages SELECT ?1, 'd', coalesce(max(page_no), 0) + 1, 9, 9, '', x'', 'layer',"
-                " 1.0, 'en', ?1, '.webp', ?1, '', x'' FROM pages",
+                "INSERT OR IGNORE INTO pages (page_id, doc_id, page_no, width, height, text, words, text_source,"
+                " confidence, language, image, image_suffix, thumbnail, thumbnail_suffix)"
+                " SELECT ?1, 'd', coalesce(max(page_no), 0) + 1, 9, 9, '', x'', 'layer', 1.0, 'en', ?1, '.webp', ?1, ''"
+                " FROM pages",
                 [(image,) for image in images],
             )
 

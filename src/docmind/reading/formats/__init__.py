@@ -19,9 +19,16 @@ from docmind.records.documents import Enclosed, Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
 
+_COMMON = ("title", "author", "dated")
+
+
 def facts_of(name: str, **raw: str | None) -> Facts:
-    """Return the facts of a file of this name, from what its metadata says, by attribute of a document."""
-    return found_facts({**raw, "title": sensible_title(raw.get("title") or "", name)})
+    """Return the facts of a file of this name, from what its metadata says, by attribute of a document.
+
+    Title, author and day are always there, others only where the reader gives them.
+    """
+    found = found_facts({**raw, "title": sensible_title(raw.get("title") or "", name)})
+    return {each: value for each, value in found.items() if each in raw or each in _COMMON}
 
 
 @dataclass(frozen=True, slots=True)
