@@ -105,6 +105,7 @@ def test_versions_that_say_the_same_say_so(browser: Any, server: Server) -> None
         one.page.get_by_role("link", name="Documents").first.click()
         one.page.get_by_role("heading", name="Documents", exact=True).wait_for()
         one.idle()
+        one.page.locator(".lib-row", has_text="note").get_by_role("button", name="2 versions").click()
         select(one, "note.txt", "note copy.txt")
         one.page.get_by_role("button", name="Compare", exact=True).last.click()
         one.page.get_by_text("The two versions say the same.").wait_for(timeout=WAIT_MS)

@@ -83,7 +83,7 @@ window.__check = (() => {
                && one.href.includes('/_stcore/bidi-components/docmind.'))) {
         window.__found.add(`element: ${told()}`);
       }
-      if (one.matches('.katex, [data-testid="stMarkdownContainer"] a:not([href^="#read="]), '
+      if (one.matches('.katex, [data-testid="stMarkdownContainer"] a:not([href^="#read="], [href^="#xray="]), '
                       + '[data-testid="stMarkdownContainer"] img, .mermaid, .vega-embed, .stMarkdownShimmer')) {
         window.__found.add(`formed: ${told()}`);
       }
