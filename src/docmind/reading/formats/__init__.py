@@ -18,7 +18,6 @@ from docmind.errors import CorruptFileError, ReadingError, TooLargeError, Unsupp
 from docmind.records.documents import Enclosed, Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
 
-
 _COMMON = ("title", "author", "dated")
 
 
