@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import quopri
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -57,11 +58,13 @@ def _line(raw: str) -> Line | None:
     found = _NAME.match(raw)
     if found is None:
         return None
-    given: dict[str, str] = {}
+    each: defaultdict[str, list[str]] = defaultdict(list)
     for name, value in _PARAMETER.findall(found[2]):
         # The older form of vCard gives kinds alone: TEL;HOME;VOICE:…
         key, said = (name.upper(), value.replace('"', "")) if value else ("TYPE", name)
-        given[key] = f"{given[key]},{said}" if key in given else said
+        each[key].append(said)
+    # A kind may be given again and again; of other parameters that are, the last one counts.
+    given = {key: ",".join(values) if key == "TYPE" else values[-1] for key, values in each.items()}
     value = raw[found.end() :]
     if given.get("ENCODING", "").upper() == "QUOTED-PRINTABLE" or "QUOTED-PRINTABLE" in given.get("TYPE", "").upper():
         value = quopri.decodestring(value.encode("utf-8", "replace")).decode("utf-8", "replace")

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 
 from docmind.blocks import Block
 from docmind.reading.formats.characters import tidy
+from docmind.reading.formats.content_lines import Line, lines_of, unescaped
 from docmind.reading.formats.mail.headers import shown_day, shown_people, shown_span
 from docmind.reading.formats.mail.letter import fields_of
 
 _MOST_EVENTS, _MOST_LINES = 100, 20_000
 _TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z)?)?")
 _LENGTH = re.compile(r"P(?:(\d{1,3})W)?(?:(\d{1,4})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,5})M)?(?:\d{1,6}S)?)?")
-_ESCAPED = re.compile(r"\\(.)")
-_PARAMETERS = re.compile(r';([\w-]{1,60})=("[^"]*"|[^;:"]*)')
 _ACTIONS = {"CANCEL": "Cancelled", "REPLY": "Answer to an invitation", "COUNTER": "Proposal of another time"}
 _ANSWERS = {"ACCEPTED": "accepted", "DECLINED": "declined", "TENTATIVE": "tentative"}
 
 
 @dataclass(slots=True)
-class _Property:
-    value: str
-    parameters: dict[str, str]
-
-
-@dataclass(slots=True)
 class _Event:
-    """The properties of an event by name; of those that repeat, all."""
+    """The lines of an event by name; of those that repeat, all."""
 
-    said: dict[str, list[_Property]] = field(default_factory=dict)
+    said: dict[str, list[Line]] = field(default_factory=dict)
 
-    def one(self, name: str) -> _Property | None:
+    def one(self, name: str) -> Line | None:
         return self.said.get(name, [None])[0]
 
     def text(self, name: str) -> str:
@@ -43,8 +37,8 @@ class _Event:
 
 def blocks_of_invitation(text: str) -> Iterator[Block]:
     """Yield lines for each event of an invitation: what, when, where and who."""
-    lines = _unfolded(text)
-    method = next((line.partition(":")[2].strip().upper() for line in lines if line.upper().startswith("METHOD:")), "")
+    lines = list(islice(lines_of(text), _MOST_LINES))
+    method = next((line.value.strip().upper() for line in lines if line.name == "METHOD"), "")
     for event in _events(lines):
         yield from fields_of(
             {
@@ -59,39 +53,31 @@ def blocks_of_invitation(text: str) -> Iterator[Block]:
         )
 
 
-def _unfolded(text: str) -> list[str]:
-    return re.sub(r"\r?\n[ \t]", "", text.replace("\r\n", "\n")).split("\n")[:_MOST_LINES]
-
-
-def _events(lines: Sequence[str]) -> Iterator[_Event]:
+def _events(lines: Iterable[Line]) -> Iterator[_Event]:
     event: _Event | None = None
     inner = count = 0
     for line in lines:
-        head = line.strip().upper()
-        if head in ("BEGIN:VEVENT", "BEGIN:VTODO"):
+        is_event = line.value.strip().upper() in ("VEVENT", "VTODO")
+        if line.name == "BEGIN" and is_event:
             event, inner = _Event(), 0
-        elif event is not None and head in ("END:VEVENT", "END:VTODO"):
+        elif event is not None and line.name == "END" and is_event:
             yield event
             event, count = None, count + 1
             if count >= _MOST_EVENTS:
                 return
-        elif head.startswith("BEGIN:"):
+        elif line.name == "BEGIN":
             inner += 1  # an alarm
-        elif head.startswith("END:"):
+        elif line.name == "END":
             inner -= 1
         elif event is not None and inner == 0:
-            found = re.match(r'([\w-]{1,60})((?:;[\w-]{1,60}=(?:"[^"]*"|[^;:"]*))*):(.*)', line)
-            if found:
-                parameters = {name.upper(): value.strip('"') for name, value in _PARAMETERS.findall(found[2])}
-                event.said.setdefault(found[1].upper(), []).append(_Property(found[3], parameters))
+            event.said.setdefault(line.name, []).append(line)
 
 
 def _text(value: str) -> str:
-    said = _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], value)
-    return " ".join(tidy(said).split())
+    return " ".join(tidy(unescaped(value)).split())
 
 
-def _moment(found: _Property | None) -> tuple[datetime | None, bool]:
+def _moment(found: Line | None) -> tuple[datetime | None, bool]:
     """Return the time of a property, and whether it is a whole day."""
     match = _TIME.match(found.value.strip()) if found is not None else None
     if match is None:
@@ -133,7 +119,7 @@ def _repeats(event: _Event) -> str:
     said = {"YEARLY": "every year", "MONTHLY": "every month", "WEEKLY": "every week", "DAILY": "every day"}.get(
         parts.get("FREQ", "").upper(), ""
     )
-    until, _is_day = _moment(_Property(parts.get("UNTIL", ""), {}))
+    until, _is_day = _moment(Line("UNTIL", value=parts.get("UNTIL", "")))
     if said and parts.get("INTERVAL", "1") != "1":
         said += f", each {parts['INTERVAL'][:4]}th time"
     if said and parts.get("COUNT"):
@@ -141,13 +127,13 @@ def _repeats(event: _Event) -> str:
     return f"{said} until {shown_day(until)}" if said and until is not None else said
 
 
-def _people(found: Sequence[_Property]) -> list[tuple[str, str]]:
+def _people(found: Sequence[Line]) -> list[tuple[str, str]]:
     return [
         (_text(one.parameters.get("CN", "")), re.sub(r"^mailto:", "", one.value.strip(), flags=re.I)) for one in found
     ]
 
 
-def _answered(found: Sequence[_Property]) -> Iterator[str]:
+def _answered(found: Sequence[Line]) -> Iterator[str]:
     for person, one in zip(_people(found), found, strict=True):
         answer = _ANSWERS.get(one.parameters.get("PARTSTAT", "").upper(), "")
         yield shown_people([person]) + (f" ({answer})" if answer else "")
