@@ -138,7 +138,9 @@ def store(folder: Path, pages: int, with_digest: bool) -> Iterator[tuple[LatePag
             " added_at_ms) VALUES ('d', 'd', 'pdf', 'ready', 1, 1, '', '', 0)"
         )
         db.executemany(
-            "INSERT INTO pages VALUES (?1, 'd', ?2, 1131, 1600, '', x'', 'layer', 1.0, 'en', ?1, '.webp.enc', ?1, '')",
+            "INSERT INTO pages (page_id, doc_id, page_no, width, height, text, words, text_source,"
+            " confidence, language, image, image_suffix, thumbnail, thumbnail_suffix)"
+            " VALUES (?1, 'd', ?2, 1131, 1600, '', x'', 'layer', 1.0, 'en', ?1, '.webp.enc', ?1, '')",
             [(f"{number:064x}", number) for number in range(pages)],
         )
     before = vault_bytes(database)

@@ -130,7 +130,9 @@ def _fill(folder: Path, keys: Keyset, images: list[bytes], pages: int) -> list[s
             " added_at_ms) VALUES ('d', 'd', 'pdf', 'ready', 1, 1, '', '', 0)"
         )
         db.executemany(
-            "INSERT INTO pages VALUES (?1, 'd', ?2, 1131, 1600, '', x'', 'layer', 1.0, 'en', ?3, ?4, ?3, ?4)",
+            "INSERT INTO pages (page_id, doc_id, page_no, width, height, text, words, text_source,"
+            " confidence, language, image, image_suffix, thumbnail, thumbnail_suffix)"
+            " VALUES (?1, 'd', ?2, 1131, 1600, '', x'', 'layer', 1.0, 'en', ?3, ?4, ?3, ?4)",
             [(f"d::page::{number + 1}", number + 1, ref.sha256, ref.suffix) for number, ref in enumerate(refs)],
         )
         for ref, marks in zip(refs, packed, strict=True):

@@ -24,9 +24,8 @@ from docmind.storage import Connection, Database, Row, dbapi2
 from docmind.wording import _
 
 TABLES = (
-    *("documents", "pages", "nodes", "vectors", "tokens", "looks", "page_vectors", "web_pages", "corrections"),
-    "figures",
-)
+    "documents", "pages", "nodes", "vectors", "tokens", "looks", "page_vectors", "web_pages", "corrections", "figures",
+)  # fmt: skip
 """The tables with rows of documents, in the order in which they are written."""
 
 _OF_DOCUMENT = "SELECT {columns} FROM {table} WHERE doc_id = ?1"

@@ -1,4 +1,7 @@
-"""The catalogue: the documents and pages of the vault, and the order of their changes."""
+"""The catalogue: the documents and pages of the vault, and the order of their changes.
+
+Above 500 lines: every change of a document or page is counted here, in the transaction that makes it.
+"""
 
 from __future__ import annotations
 
@@ -107,10 +110,8 @@ class Version:
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
-_PAGE_COLUMNS = ", ".join(
-    (*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected", "ocr")
-)
-
+_OF_PAGE = (*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected", "ocr")
+_PAGE_COLUMNS = ", ".join(_OF_PAGE)
 
 # The day of a document and the people of a mail, which are those of the files attached to it too.
 _OF_MAILS = "dated, " + ", ".join(
@@ -518,7 +519,7 @@ class Catalog:
             self._damaged.pop((page.doc_id, page.page_no), None)
         with self._db.transaction() as db:
             db.executemany(
-                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES ({', '.join('?' * 17)})",
+                f"INSERT OR REPLACE INTO pages (page_id, {_PAGE_COLUMNS}) VALUES (?{', ?' * len(_OF_PAGE)})",
                 [
                     (
                         *(page.page_id, page.doc_id, page.page_no, page.width, page.height, page.text, page.words),

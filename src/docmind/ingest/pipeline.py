@@ -4,6 +4,8 @@
 
 Reading runs in a separate process, OCR in others; this thread seals, embeds and commits their pages, a few at a time
 and in page order. Committed work is not repeated after a crash or a pause.
+
+Above 500 lines: first reading, reading again and corrections store pages and passages under one order of locks.
 """
 
 from __future__ import annotations

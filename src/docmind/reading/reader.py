@@ -4,7 +4,8 @@ with Reader(settings.reading) as reader, reader.read(upload) as reading:
     for page in reading:
         ...
 
-The file may have taken over the process, so every message from it is checked.
+The file may have taken over the process, so every message from it is checked. Above 500 lines: the checks of all
+messages stand beside the protocol that they belong to.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Frozen records of searches: filters, page hits, merged lists, pages found by a picture, heat maps.
 
-Boxes, pages and times are those of `records.documents`.
+Boxes, pages and times are those of `records.documents`. Above 500 lines: a hit, its lists and its filters name each
+other.
 """
 
 from __future__ import annotations
