@@ -62,7 +62,7 @@ from docmind.errors import (
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
-from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail
+from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail, may_be_read
 from docmind.records.documents import (
     AddResult,
     ArtifactRef,
@@ -267,7 +267,7 @@ class Ingest:
             raise
         except (ReadingError, NotFoundError, VaultError):  # read again alone, which says what is wrong
             return None
-        if reading.told or reading.broke_off or len(pages) != info.pages or any(page.needs_ocr for page in pages):
+        if reading.told or reading.broke_off or len(pages) != info.pages or any(may_be_read(page) for page in pages):
             return None
         records, images = self._records(info.doc_id, pages)
         return _Text(file, replace(info, pages_done=len(pages)), records, images, reading.losses, inside)

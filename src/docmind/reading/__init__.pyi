@@ -6,6 +6,7 @@ from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
 from .ocr.engine import ENGINE_NAMES, Ocr, OcrPass, PictureText, engines, languages, ocr_text, telling, turn_of
+from .ocr.pictures import may_be_read
 from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
 from .reader import Reader, Reading
 from .sheets import is_sheet
@@ -34,6 +35,7 @@ __all__ = [
     "is_short_mail",
     "languages",
     "may_be_plain",
+    "may_be_read",
     "ocr_text",
     "open_picture",
     "open_query",

@@ -414,9 +414,13 @@ def _knows(embedder: TextEmbedder, question: str) -> Knows:
 
 
 def _ocr_confidence(page: PageRecord, words: Words, node: NodeRecord) -> float | None:
-    """Return how sure OCR is of its least certain line in a node; of the whole page where lines have no certainty."""
+    """Return how sure OCR is of its least certain line in a node; of the whole page where lines have no certainty.
+
+    None where OCR read nothing of it.
+    """
     if page.text_source != "ocr":
-        return None
+        sure = 1.0 if page.ocr is None else words.certainty_of(node.start, node.end)
+        return sure if sure < 1 else None
     return page.confidence if words.certainties is None else words.certainty_of(node.start, node.end)
 
 
