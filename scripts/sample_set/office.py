@@ -19,6 +19,7 @@ _P = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"'
 _R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 _RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PART = "application/vnd.openxmlformats-officedocument.presentationml"
+_BOLD = ' fo:font-weight="bold"'
 _ODF = "urn:oasis:names:tc:opendocument:xmlns"
 _GROUP = '<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>'
 
@@ -39,7 +40,8 @@ def word(pages: Sequence[Sequence[Block]], title: str) -> bytes:
     """Return a Word document whose pages end where a page of blocks ends."""
     document = docx.Document()
     told = document.core_properties
-    told.title, told.author, told.created, told.modified = title, "", MADE, MADE
+    told.title, told.created, told.modified = title, MADE, MADE
+    told.author = told.comments = told.last_modified_by = ""
     for number, blocks in enumerate(pages):
         if number:
             document.add_page_break()
@@ -67,7 +69,7 @@ def workbook(sheets: Sequence[tuple[str, Sequence[Sequence[Any]]]], title: str) 
     """Return a workbook: the name and the rows of each sheet."""
     book = openpyxl.Workbook()
     book.remove(book.worksheets[0])
-    book.properties.title, book.properties.creator = title, ""
+    book.properties.title, book.properties.creator = title, None
     book.properties.created = book.properties.modified = MADE
     for name, rows in sheets:
         sheet = book.create_sheet(name)
@@ -99,21 +101,26 @@ def _parts(data: bytes) -> dict[str, bytes]:
 
 def open_text(pages: Sequence[Sequence[Block]], title: str) -> bytes:
     """Return an OpenDocument text whose pages end where a page of blocks ends."""
-    body: list[str] = []
-    for number, blocks in enumerate(pages):
-        style = 'text:style-name="New"' if number else 'text:style-name="Plain"'
-        for block in blocks:
-            body.append(_odf(block, style))
-            style = 'text:style-name="Plain"'
+    body = [
+        _odf(block, is_first=number > 0 and at == 0)
+        for number, blocks in enumerate(pages)
+        for at, block in enumerate(blocks)
+    ]
     names = " ".join(
         f'xmlns:{short}="{_ODF}:{name}:1.0"'
-        for short, name in (("office", "office"), ("text", "text"), ("table", "table"), ("style", "style"))
+        for short, name in (("office", "office"), ("text", "text"), ("style", "style"))
     )
     names += f' xmlns:fo="{_ODF}:xsl-fo-compatible:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"'
     head = '<?xml version="1.0" encoding="UTF-8"?>'
-    styles = (
-        '<style:style style:name="Plain" style:family="paragraph"/><style:style style:name="New" '
-        'style:family="paragraph"><style:paragraph-properties fo:break-before="page"/></style:style>'
+    styles = "".join(
+        f'<style:style style:name="{name}{new}" style:family="paragraph"><style:paragraph-properties{breaks} '
+        f'fo:margin-bottom="0.25cm"/><style:text-properties fo:font-size="{size}"{bold}/></style:style>'
+        for name, size, bold in (("text", "11pt", ""), ("h1", "18pt", _BOLD), ("h2", "13pt", _BOLD))
+        for new, breaks in (("", ""), ("-new", ' fo:break-before="page"'))
+    )
+    styles += (
+        '<text:list-style style:name="items"><text:list-level-style-bullet text:level="1" text:bullet-char="•"/>'
+        "</text:list-style>"
     )
     kind = "application/vnd.oasis.opendocument.text"
     files = "".join(
@@ -134,22 +141,19 @@ def open_text(pages: Sequence[Sequence[Block]], title: str) -> bytes:
     )
 
 
-def _odf(block: Block, style: str) -> str:
-    if block.kind == "table":
-        rows = "".join(
-            "<table:table-row>"
-            + "".join(f"<table:table-cell><text:p>{escape(cell)}</text:p></table:table-cell>" for cell in row)
-            + "</table:table-row>"
-            for row in block.rows
-        )
-        columns = f'<table:table-column table:number-columns-repeated="{len(block.rows[0])}"/>'
-        return f"<table:table>{columns}{rows}</table:table>"
+def _odf(block: Block, *, is_first: bool) -> str:
     if block.kind == "items":
-        items = "".join(f"<text:list-item><text:p>{escape(item)}</text:p></text:list-item>" for (item,) in block.rows)
-        return f"<text:list>{items}</text:list>"
+        rows = "".join(
+            f'<text:list-item><text:p text:style-name="text">{escape(item)}</text:p></text:list-item>'
+            for (item,) in block.rows
+        )
+        return f'<text:list text:style-name="items">{rows}</text:list>'
+    style = f'text:style-name="{block.kind}{"-new" if is_first else ""}"'
     if block.kind == "text":
         return f"<text:p {style}>{escape(block.text)}</text:p>"
-    return f'<text:h {style} text:outline-level="{block.kind[1]}">{escape(block.text)}</text:h>'
+    if block.kind in {"h1", "h2"}:
+        return f'<text:h {style} text:outline-level="{block.kind[1]}">{escape(block.text)}</text:h>'
+    raise ValueError(f"an OpenDocument text of the set has no {block.kind}")
 
 
 def deck(slides: Sequence[Mapping[str, Any]], title: str) -> bytes:
