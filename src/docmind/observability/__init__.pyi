@@ -20,8 +20,10 @@ from .events import (
     emit,
     remove_sink,
 )
+from .metrics import METRICS, Metric, Metrics, Reading, process_metrics
 
 __all__ = [
+    "METRICS",
     "Answered",
     "CacheAsked",
     "CacheName",
@@ -32,14 +34,18 @@ __all__ = [
     "IngestionCompleted",
     "IngestionFailed",
     "ListTimed",
+    "Metric",
+    "Metrics",
     "ModelName",
     "OcrFailed",
     "OcrLowConfidence",
     "OcrRead",
     "OcrRetried",
+    "Reading",
     "Searched",
     "Sink",
     "add_sink",
     "emit",
+    "process_metrics",
     "remove_sink",
 ]
