@@ -224,7 +224,7 @@ def compared(before: Run, after: Run) -> RunComparison:
         for score in after.scores
         if score.is_answerable and score.query_id in earlier
     ]
-    if not pairs:
+    if not pairs or before.set_name != after.set_name:
         raise ConfigError(
             _("These two runs have no query in common."), hint=_("Compare two runs of one set: docmind evaluate list")
         )

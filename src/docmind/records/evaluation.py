@@ -60,7 +60,7 @@ class QueryScore:
     """One query of a run, with what is labelled (`relevant`) and what was found, best first.
 
     Metrics are 0 where nothing is labelled (`is_answerable` is False): such a query counts for outcomes alone.
-    `mrr` is the reciprocal of the first rank with a relevant page. `outcome` is empty where no answer was asked for.
+    `mrr` is the reciprocal of the first rank with a relevant page. `outcome` is None where no answer was asked for.
     `ms` is the duration of the search. `text` is empty for a label that was removed since.
     """
 
@@ -74,7 +74,7 @@ class QueryScore:
     precision: float = 0.0
     f1: float = 0.0
     mrr: float = 0.0
-    outcome: Outcome | Literal[""] = ""
+    outcome: Outcome | None = None
     is_right: bool = False
     """Whether the first quote of the answer lies on a relevant page."""
 
