@@ -225,8 +225,7 @@ def test_nothing_is_left_in_runs_of_what_is_erased(docmind: DocMind) -> None:
     kept = docmind.evaluation.get(run.run_id)
     assert {page.document for score in kept.scores for page in (*score.relevant, *score.found)} == {"storks.txt"}
     assert kept.figures == run.figures
-    with db.transaction() as rows:
-        rows.execute("DELETE FROM chat_session WHERE thread_id = ?", (thread,))
+    docmind.conversations.erase_thread(thread)
     assert docmind.evaluation.labels() == ()
     assert {score.text for score in docmind.evaluation.get(run.run_id).scores} == {""}
 

@@ -16,14 +16,14 @@ from docmind.cli.output import inert, one_line, terminal_bar, when
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError
 from docmind.records import evaluation as records
-from docmind.records.evaluation import METRICS, SAMPLE, Figure, Outcomes, Run, RunComparison, RunSummary
-from docmind.wording import _, ngettext
+from docmind.records.evaluation import GOLDEN_STATES, METRICS, SAMPLE, Figure, Outcomes, Run, RunComparison, RunSummary
+from docmind.wording import N_, _, ngettext
 
 Format = Literal["table", "json", "trec"]
 
 _ID = 8  # characters of an id that are shown
 _NAMED = 10  # queries of a comparison, and rows that were not used, that are named on a terminal
-_OUTCOMES = ("answer", "maybe", "not found")
+_OUTCOMES = {"answer": N_("answered"), "maybe": N_("may be answered"), "not found": N_("not found")}
 _format = click.option(
     "--format", "form", type=click.Choice(["table", "json", "trec"]), default="table", help="The form of the output."
 )
@@ -201,7 +201,9 @@ def _table(run: Run) -> str:
     lines += _told_outcomes(run.outcomes)
     if run.visual_lift is not None:
         lines.append(_("Recall gained by lists of page images: {figure}").format(figure=_told_figure(run.visual_lift)))
-    lines += [f"{inert(one.case_id)}: {_(one.state)} ({one.findings}/{one.needed})" for one in run.golden]
+    lines += [
+        f"{inert(one.case_id)}: {_(GOLDEN_STATES[one.state])} ({one.findings}/{one.needed})" for one in run.golden
+    ]
     if run.stages:
         told = ", ".join(f"{inert(name)} {one.p50_ms:.0f}/{one.p95_ms:.0f}" for name, one in run.stages.items())
         lines.append(_("Milliseconds, of half and of 95 of 100 queries: {stages}").format(stages=told))
@@ -236,7 +238,7 @@ def _told_outcomes(outcomes: Outcomes) -> list[str]:
 def _shares(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     names = [*(name for name in _OUTCOMES if name in counts), *(name for name in counts if name not in _OUTCOMES)]
-    return ", ".join(f"{_(name)} {counts[name]} ({counts[name] / total:.0%})" for name in names)
+    return ", ".join(f"{_(_OUTCOMES.get(name, name))} {counts[name]} ({counts[name] / total:.0%})" for name in names)
 
 
 def _comparison(found: RunComparison) -> str:

@@ -20,6 +20,11 @@ METRICS: dict[Metric, str] = {
 }
 """The metrics of a ranking, each with its name for people; all lie in 0..1, and more is better."""
 
+GoldenState = Literal["passed", "failed", "skipped"]
+
+GOLDEN_STATES: dict[GoldenState, str] = {"passed": N_("passed"), "failed": N_("failed"), "skipped": N_("skipped")}
+"""The words for the outcome of a golden case."""
+
 SAMPLE = "sample"
 """The name of the set that comes with DocMind."""
 
@@ -126,7 +131,7 @@ class GoldenScore:
 
     case_id: str
     topic: str
-    state: Literal["passed", "failed", "skipped"]
+    state: GoldenState
     findings: int
     needed: int
 
