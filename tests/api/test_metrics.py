@@ -79,6 +79,13 @@ def test_who_may_ask_and_what_a_locked_library_tells(tmp_path: Path) -> None:
         assert not re.search(r"heron|prometheus\b", told.text, re.IGNORECASE)
         assert str(tmp_path) not in told.text
 
+        assert "rag_eval_" not in told.text
+        run = desk.evaluation.run(sample_in(tmp_path / "birds"), k=2)
+        told = client.get("/metrics", headers=given)
+        assert re.findall(r"\nrag_eval_(ndcg|recall|mrr) (\S+)", told.text) == [
+            (name, str(run.figures[name].mean)) for name in ("ndcg", "recall", "mrr")
+        ]
+
         is_locked = True
         told = client.get("/metrics", headers=given)
         assert told.status_code == 200
@@ -88,6 +95,19 @@ def test_who_may_ask_and_what_a_locked_library_tells(tmp_path: Path) -> None:
         assert client.get("/metrics", headers={"authorization": f"Bearer docmind_{'x' * 43}"}).status_code == 423
         # The app was started again, and nobody has opened the library yet.
         assert page(opened).get("/metrics", headers=given).status_code == 423
+
+
+def sample_in(folder: Path) -> Path:
+    """Write a labelled set of one document and two questions, of which one finds nothing."""
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "storks.txt").write_text("Storks nest on chimneys and clatter.")
+    relevant = [{"doc": "storks.txt", "page": 1, "relevance": 2}], [{"doc": "owls.txt", "page": 1, "relevance": 2}]
+    rows = [
+        {"id": f"q{n}", "query": "storks on chimneys", "lang": "en", "category": "number", "relevant": one}
+        for n, one in enumerate(relevant)
+    ]
+    (folder / "queries.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    return folder
 
 
 @contextmanager

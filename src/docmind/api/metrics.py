@@ -18,6 +18,7 @@ from docmind.access import Launch
 from docmind.api.programs import PRIVATE, Permit, Programs
 from docmind.errors import DocMindError, KeyUnavailableError
 from docmind.network import network_ledger
+from docmind.records.evaluation import Metric
 from docmind.runtime import restarts
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 _LOOKED_S = 60.0  # what is installed is looked up this often
+_EVALUATED: tuple[Metric, ...] = ("ndcg", "recall", "mrr")
 
 
 class MetricsPage:
@@ -78,7 +80,10 @@ class MetricsPage:
             self._degraded = {name: float(name in missing) for name in capabilities.NAMES}
             self._looked_s = time.monotonic()
         size = docmind.index.size_bytes()
+        newest = next((run for run in docmind.evaluation.runs() if run.answerable), None)
+        figures = newest.figures if newest is not None else {}
         return {
+            **{f"rag_eval_{name}": figures[name].mean for name in _EVALUATED if name in figures},
             **({"rag_index_size_bytes": size} if size is not None else {}),
             "rag_degraded": self._degraded,
             "rag_documents": documents,

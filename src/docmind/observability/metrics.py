@@ -19,7 +19,6 @@ from docmind.observability.events import (
     CacheAsked,
     CacheName,
     Embedded,
-    EvaluationCompleted,
     Event,
     IndexFailed,
     IngestionCompleted,
@@ -149,7 +148,6 @@ class Metrics:
                 self._declare(metric)
         self._asking = threading.Lock()
         self._readings: dict[str, Reading] = {}
-        self._evaluated: dict[str, Reading] = {}
         for registry, is_of_process in ((self._of_process, True), (self._of_library, False)):
             registry.register(_Read(self, is_of_process))
         self._counters: dict[type[Event], Callable[[Any], None]] = {
@@ -164,7 +162,6 @@ class Metrics:
             Answered: self._answered,
             CacheAsked: self._cached,
             IndexFailed: lambda event: self._add("rag_index_failures", label=event.kind),
-            EvaluationCompleted: self._evaluate,
         }
 
     def count(self, event: Event) -> None:
@@ -182,7 +179,7 @@ class Metrics:
             if not _BY_NAME[name].is_read:
                 raise KeyError(name)
         with self._asking:
-            self._readings = {**self._evaluated, **readings, "rag_library_open": float(is_open)}
+            self._readings = {**readings, "rag_library_open": float(is_open)}
             told: bytes = self._library.generate_latest(self._of_process)
             return told + self._library.generate_latest(self._of_library) if is_open else told
 
@@ -245,11 +242,6 @@ class Metrics:
     def _cached(self, event: CacheAsked) -> None:
         self._add("rag_cache_requests", event.asked, label=event.name)
         self._add("rag_cache_hits", event.hits, label=event.name)
-
-    def _evaluate(self, event: EvaluationCompleted) -> None:
-        self._evaluated = {
-            "rag_eval_ndcg": event.ndcg, "rag_eval_recall": event.recall, "rag_eval_mrr": event.mrr
-        }  # fmt: skip
 
 
 class _Read:
