@@ -14,6 +14,7 @@ from docmind.index.engine import NO_EPOCH, IndexEngine
 from docmind.index.engines import IndexChoice, open_index
 from docmind.index.sealed_copy import SealedCopy
 from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
+from docmind.observability import IndexFailed, emit
 from docmind.records.search import Filters
 from docmind.storage import Preferences
 from docmind.vault import IndexKey, Vault
@@ -109,6 +110,7 @@ class SearchIndex:
 
     def heal(self) -> OpenIndex:
         """Return the index after it failed: updated once more, or rebuilt."""
+        emit(IndexFailed("server" if self._settings.qdrant.url else "edge"))
         with self._catching_up:
             self.started().is_current = False
             return self.ready()
@@ -139,6 +141,11 @@ class SearchIndex:
             return index.fingerprint() if index.epoch() > 0 else ""
         except (DiskFullError, IndexEngineError):
             return ""
+
+    def size_bytes(self) -> int | None:
+        """Return the space that the files of the index take now, as `IndexEngine.size_bytes`; None before its start."""
+        opened = self._open
+        return opened.index.size_bytes() if opened is not None else None
 
     def narrowed(self, filters: Filters) -> Filters:
         """Return the filters in the form that the index knows: tags, kinds, collections and the like as documents.

@@ -47,7 +47,7 @@ def word_file(*parts: str | Image.Image) -> bytes:
 
 
 def pages_of(data: bytes, ocr: Ocr, choice: OcrChoice | None = None) -> list[ParsedPage]:
-    through = OcrPass(ocr, 1, lambda: None, choice or OcrChoice())
+    through = OcrPass(ocr, 1, lambda: None, choice or OcrChoice(), doc_id="note")
     with Reader(ReadingSettings()) as reader, reader.read(Upload("note.docx", data)) as reading, through:
         return list(through.through(reading))
 

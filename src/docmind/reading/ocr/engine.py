@@ -30,11 +30,21 @@ from docmind.blocks import pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents import Words, language_of, with_ordinals
 from docmind.errors import ConfigError, DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
+from docmind.observability import OcrFailed, OcrLowConfidence, OcrRead, OcrRetried, emit
 from docmind.reading.ocr.doubt import AGREEING, Probe, Strip, agreement, is_better, probe_of
 from docmind.reading.ocr.pictures import Pictures, read_all, with_pictures
 from docmind.reading.ocr.tesseract import languages, version_of_tesseract
 from docmind.reading.sheets import is_sheet
-from docmind.records.documents import Capability, OcrChoice, OcrEngine, OcrMode, OcrReading, PageFigure, ParsedPage
+from docmind.records.documents import (
+    Capability,
+    OcrChoice,
+    OcrEngine,
+    OcrMode,
+    OcrReading,
+    PageFigure,
+    ParsedPage,
+    page_id_of,
+)
 from docmind.records.search import Quad
 from docmind.runtime import Client, Limits
 from docmind.wording import _, ngettext
@@ -88,6 +98,11 @@ class Ocr:
     def mode(self) -> OcrMode:
         """Return which pages are read."""
         return self._settings.ocr_mode
+
+    @property
+    def min_confidence(self) -> float:
+        """Return the confidence, 0..1, below which a line is not quoted."""
+        return self._settings.ocr_min_confidence
 
     def check(self, choice: OcrChoice) -> None:
         """Raise `ConfigError` where the engine or a language of a choice is not installed."""
@@ -272,9 +287,12 @@ class OcrPass:
     Use it from one thread, as a context manager; `unread` counts pages by error.
     """
 
-    def __init__(self, ocr: Ocr, workers: int, waiting: Callable[[], None], choice: OcrChoice = AS_SET) -> None:
+    def __init__(
+        self, ocr: Ocr, workers: int, waiting: Callable[[], None], choice: OcrChoice = AS_SET, *, doc_id: str
+    ) -> None:
         """Start the threads; `waiting` is called periodically during OCR, and what it raises ends the pass."""
         self._ocr, self._ahead, self._waiting, self._choice = ocr, 2 * workers, waiting, choice
+        self._doc_id = doc_id
         self._mode = choice.mode or ocr.mode
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ocr")
         self._pictures = Pictures()
@@ -317,7 +335,12 @@ class OcrPass:
         return None
 
     def _with_pictures(self, page: ParsedPage, figures: Sequence[PageFigure]) -> ParsedPage:
-        return with_pictures(page, read_all(figures, lambda image: self._ocr.recognise(image, choice=self._choice)))
+        def recognise(image: bytes) -> OcrPage:
+            seen = self._ocr.recognise(image, choice=self._choice)
+            self._report(page_id_of(self._doc_id, page.page_no), seen)
+            return seen
+
+        return with_pictures(page, read_all(figures, recognise))
 
     def _instead(self, page: ParsedPage, probe: Probe) -> OcrPage | None:
         """Return what the picture of a page says where its layer does not say the same."""
@@ -350,11 +373,13 @@ class OcrPass:
         except ReadingError as error:
             self.unread[str(error)] = self.unread.get(str(error), 0) + 1
             self.failed.add(page.page_no)
+            emit(OcrFailed(page_id_of(self._doc_id, page.page_no)))
             return page
         if isinstance(seen, ParsedPage):
             return seen
         if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
+        self._report(page_id_of(self._doc_id, page.page_no), seen)
         text = with_ordinals(seen.text, language_of(seen.text))
         figures = tuple(_found_again(figure, text) for figure in page.figures)
         read = replace(
@@ -363,6 +388,16 @@ class OcrPass:
         )  # fmt: skip
         read = replace(read, ocr=replace(seen.how, dpi=page.dpi))
         return _with_comments(read, page) if page.blocks else read
+
+    def _report(self, page_id: str, seen: OcrPage) -> None:
+        """Tell of a page that was read."""
+        if seen.how.tries > 1:
+            emit(OcrRetried(page_id, seen.how.tries))
+        if not seen.text.strip():  # a blank page: no word to be sure of
+            return
+        emit(OcrRead(page_id, seen.confidence))
+        if seen.confidence < self._ocr.min_confidence:
+            emit(OcrLowConfidence(page_id, seen.confidence, self._ocr.min_confidence))
 
 
 def _found_again(figure: PageFigure, text: str) -> PageFigure:
