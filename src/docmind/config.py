@@ -509,6 +509,10 @@ class Settings(BaseSettings):
     snapshots: SnapshotSettings = SnapshotSettings()
     mcp: McpSettings = McpSettings()
     app: AppSettings = AppSettings()
+    log_format: Literal["text", "json"] = Field(
+        default="text",
+        description="json: an object a line, with events, and without text of documents, names and paths",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="least level of what is logged"
     )

@@ -20,6 +20,7 @@ from .events import (
     emit,
     remove_sink,
 )
+from .logs import start_logs
 
 __all__ = [
     "Answered",
@@ -42,4 +43,5 @@ __all__ = [
     "add_sink",
     "emit",
     "remove_sink",
+    "start_logs",
 ]
