@@ -423,6 +423,14 @@ class McpSettings(_Group):
         return tuple(Path(name).expanduser() for name in self.folders.split(os.pathsep) if name)
 
 
+class TraceSettings(_Group):
+    """Traces of what DocMind does, for OpenTelemetry."""
+
+    url: str | None = Field(
+        default=None, description="where they are sent, such as http://127.0.0.1:4318/v1/traces; unset: there are none"
+    )
+
+
 class ProcessSettings(_Group):
     """How child processes are started."""
 
@@ -509,6 +517,7 @@ class Settings(BaseSettings):
     snapshots: SnapshotSettings = SnapshotSettings()
     mcp: McpSettings = McpSettings()
     app: AppSettings = AppSettings()
+    traces: TraceSettings = TraceSettings()
     log_format: Literal["text", "json"] = Field(
         default="text",
         description="json: an object a line, with events, and without text of documents, names and paths",

@@ -17,7 +17,7 @@ from docmind.api.sharing import Sharing
 from docmind.config import Settings
 from docmind.errors import CancelledError, ExtraMissingError, VaultBusyError
 from docmind.network import network_guard
-from docmind.observability import start_logs
+from docmind.observability import start_logs, start_traces
 from docmind.records.documents import Box
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, Filters, ListName
@@ -126,6 +126,7 @@ def _started(*, creates: bool) -> Settings:
         check_library(settings.data_dir)
     start_logs(settings, is_command=True)
     network_guard().hold(settings.network.strict)
+    start_traces(settings)
     return settings
 
 

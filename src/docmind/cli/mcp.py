@@ -11,7 +11,7 @@ from docmind.cli.context import is_asking
 from docmind.cli.help import command
 from docmind.config import Settings
 from docmind.network import network_guard
-from docmind.observability import start_logs
+from docmind.observability import start_logs, start_traces
 from docmind.wording import _
 
 
@@ -23,6 +23,7 @@ def mcp() -> None:
     settings = Settings.load()
     start_logs(settings)
     network_guard().hold(settings.network.strict)
+    start_traces(settings)
     from docmind.api.mcp_server import serve_stdio
 
     serve_stdio(settings)

@@ -21,6 +21,7 @@ from .events import (
     remove_sink,
 )
 from .logs import start_logs
+from .traces import Operation, start_traces, stop_traces, traced
 
 __all__ = [
     "Answered",
@@ -38,10 +39,14 @@ __all__ = [
     "OcrLowConfidence",
     "OcrRead",
     "OcrRetried",
+    "Operation",
     "Searched",
     "Sink",
     "add_sink",
     "emit",
     "remove_sink",
     "start_logs",
+    "start_traces",
+    "stop_traces",
+    "traced",
 ]
