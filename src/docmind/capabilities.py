@@ -26,7 +26,7 @@ _KEY_SOURCES = {
     "file": N_("the root key is in a file that only you can read, outside the data directory"),
 }
 
-_NAMES = (
+NAMES = (
     *(N_("answers"), N_("encryption"), N_("app access"), N_("text model"), N_("ocr"), N_("book pages")),
     *(N_("isolation of readers"), N_("child processes"), N_("network guard"), N_("web search"), N_("index at rest")),
     *(N_("image model"), N_("late interaction on pages")),

@@ -142,6 +142,11 @@ class SearchIndex:
         except (DiskFullError, IndexEngineError):
             return ""
 
+    def size_bytes(self) -> int | None:
+        """Return the space that the files of the index take now, as `IndexEngine.size_bytes`; None before its start."""
+        opened = self._open
+        return opened.index.size_bytes() if opened is not None else None
+
     def narrowed(self, filters: Filters) -> Filters:
         """Return the filters in the form that the index knows: tags, kinds, collections and the like as documents.
 

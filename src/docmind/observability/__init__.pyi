@@ -21,9 +21,11 @@ from .events import (
     remove_sink,
 )
 from .logs import start_logs
+from .metrics import METRICS, Metric, Metrics, Reading, process_metrics
 from .traces import Operation, start_traces, stop_traces, traced
 
 __all__ = [
+    "METRICS",
     "Answered",
     "CacheAsked",
     "CacheName",
@@ -34,16 +36,20 @@ __all__ = [
     "IngestionCompleted",
     "IngestionFailed",
     "ListTimed",
+    "Metric",
+    "Metrics",
     "ModelName",
     "OcrFailed",
     "OcrLowConfidence",
     "OcrRead",
     "OcrRetried",
     "Operation",
+    "Reading",
     "Searched",
     "Sink",
     "add_sink",
     "emit",
+    "process_metrics",
     "remove_sink",
     "start_logs",
     "start_traces",

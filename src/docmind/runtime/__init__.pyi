@@ -1,7 +1,7 @@
 from . import quiet, seccomp
 from .background import Background
 from .caches import Cache, Caches
-from .client import Ask, Client, error_named
+from .client import Ask, Client, error_named, restarts
 from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
 from .extras import licence_of, need_extra
 from .forking import can_fork, fork_server_pid
@@ -62,6 +62,7 @@ __all__ = [
     "read_request",
     "refusal",
     "refused_calls",
+    "restarts",
     "seccomp",
     "serve_requests",
     "start_children",

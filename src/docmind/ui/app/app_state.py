@@ -92,6 +92,13 @@ class AppState:
         if self.is_lockable:
             self._locking.start(self._lock_when_idle)
 
+    def opened(self) -> DocMind:
+        """Return the vault where it is open. Raises `KeyUnavailableError` where it is not: this opens nothing."""
+        docmind = self._docmind
+        if docmind is None:
+            raise KeyUnavailableError(_("The library is locked."), hint=_("Give its passphrase."))
+        return docmind
+
     @property
     def is_open(self) -> bool:
         """Tell whether the vault is open."""
