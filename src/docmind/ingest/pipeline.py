@@ -63,7 +63,7 @@ from docmind.errors import (
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
-from docmind.observability import IngestionCompleted, IngestionFailed, emit
+from docmind.observability import IngestionCompleted, IngestionFailed, emit, traced
 from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail, may_be_read
 from docmind.records.documents import (
     AddResult,
@@ -185,6 +185,7 @@ class Ingest:
         self.start()
         return len(self._artifacts.unreferenced(self._catalog.artifact_ids()))
 
+    @traced("ingest")
     def read(self, file: QueuedFile, step: Step, *, password: str | None = None) -> AddResult:
         """Read one uploaded file, or return why it was refused.
 
@@ -218,6 +219,7 @@ class Ingest:
                 result = AddResult(file.name, "cancelled", message=_("It was deleted while it was being read."))
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
+    @traced("ingest")
     def read_together(self, files: Sequence[QueuedFile], step: Step) -> dict[int, AddResult]:
         """Read short plain texts and mails and commit them in one transaction; return their results by upload id.
 

@@ -20,7 +20,9 @@ from .events import (
     emit,
     remove_sink,
 )
+from .logs import start_logs
 from .metrics import METRICS, Metric, Metrics, Reading, process_metrics
+from .traces import Operation, start_traces, stop_traces, traced
 
 __all__ = [
     "METRICS",
@@ -41,6 +43,7 @@ __all__ = [
     "OcrLowConfidence",
     "OcrRead",
     "OcrRetried",
+    "Operation",
     "Reading",
     "Searched",
     "Sink",
@@ -48,4 +51,8 @@ __all__ = [
     "emit",
     "process_metrics",
     "remove_sink",
+    "start_logs",
+    "start_traces",
+    "stop_traces",
+    "traced",
 ]

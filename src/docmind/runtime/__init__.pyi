@@ -1,12 +1,12 @@
 from . import quiet, seccomp
-from .background import Background, log_mistake
+from .background import Background
 from .caches import Cache, Caches
 from .client import Ask, Client, error_named, restarts
 from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
 from .extras import licence_of, need_extra
 from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
-from .logging import start_logging
+from .logging import log_mistake, start_logging
 from .memory import free_memory, total_memory
 from .priority import Check, Interactive
 from .refusals import refused_calls

@@ -15,7 +15,7 @@ from docmind.documents import Catalog, NodeStore
 from docmind.embedding import VectorCache
 from docmind.errors import DamagedError
 from docmind.image_match import ImageMatcher
-from docmind.observability import ListTimed, Searched, emit
+from docmind.observability import ListTimed, Searched, emit, traced
 from docmind.reading import PictureText, telling, turn_of
 from docmind.records.query import Query
 from docmind.records.search import (
@@ -81,6 +81,7 @@ class MultimodalSearch:
         self._second = VisualReranker(settings, eyes)
         self._looking = TimedCalls()  # separate from those of questions, so that a slow picture delays no question
 
+    @traced("search")
     def search(self, query: Query, *, on_first: Callable[[MultimodalResult], None] | None = None) -> MultimodalResult:
         """Return the best hits of all lists, or of those that the query names, for its words or its picture.
 

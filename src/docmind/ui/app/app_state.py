@@ -13,7 +13,8 @@ from pydantic import SecretStr
 from docmind.config import Settings
 from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
-from docmind.runtime import Background, start_logging
+from docmind.observability import start_logs, start_traces
+from docmind.runtime import Background
 from docmind.storage import once_free
 from docmind.ui.app.activity import Activity
 from docmind.ui.app.errors import attempt
@@ -306,8 +307,9 @@ class AppState:
             return passphrase
 
         settings = Settings.load()
-        start_logging(settings.log_level)
+        start_logs(settings)
         network_guard().hold(settings.network.strict)  # the browser was started before: it must not be restricted
+        start_traces(settings)
         passphrase = passphrase if passphrase is not None else self._passphrase
         self._given = settings
         if recovery_code:
