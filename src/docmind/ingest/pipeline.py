@@ -795,7 +795,7 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
         added_at_ms=int(time.time() * 1000),
         tags=upload.tags,
     )
-    versions = (("docmind", __version__), *_versions(reading.engine))
+    versions = (("docmind", __version__), *_versions(reading))
     return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
 
 
@@ -835,8 +835,11 @@ def _numbers_of(info: DocumentInfo, page_nos: Collection[int]) -> set[int]:
 
 
 @cache
-def _versions(engine: str) -> tuple[tuple[str, str], ...]:
-    """Return the version of a distribution by its name; nothing where it is none, as a browser."""
+def _versions(reading: Reading) -> tuple[tuple[str, str], ...]:
+    """Return the version of what read a file by its name; nothing where it has none, as a browser."""
+    engine = reading.engine
+    if reading.engine_version:
+        return ((engine, reading.engine_version),)
     try:
         return () if engine == "docmind" else ((engine, version(engine)),)
     except (PackageNotFoundError, ValueError):

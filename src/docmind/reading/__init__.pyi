@@ -6,6 +6,7 @@ from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
 from .ocr.engine import ENGINE_NAMES, Ocr, OcrPass, PictureText, engines, languages, ocr_text, telling, turn_of
+from .pandoc import find_pandoc, is_better_by_pandoc, pandoc_capability, version_of_pandoc
 from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
 from .reader import Reader, Reading
 from .sheets import is_sheet
@@ -25,9 +26,11 @@ __all__ = [
     "Rules",
     "engines",
     "find_browser",
+    "find_pandoc",
     "grey_of_page",
     "has_known_name",
     "installed_readers",
+    "is_better_by_pandoc",
     "is_code",
     "is_plain",
     "is_sheet",
@@ -37,9 +40,11 @@ __all__ = [
     "ocr_text",
     "open_picture",
     "open_query",
+    "pandoc_capability",
     "reader_capabilities",
     "reads_more",
     "telling",
     "text_of_file",
     "turn_of",
+    "version_of_pandoc",
 ]
