@@ -100,3 +100,26 @@ def test_what_was_read_before_a_stop_stays(docmind: DocMind) -> None:
         docmind.documents.read_again(doc_id, mode="always", progress=stop)
     assert texts(docmind) == ["A kingfisher.", SAID[1]]
     assert docmind.documents.get(doc_id).status == "ready"
+
+
+def test_a_text_is_read_anew_once_pandoc_is_there(tmp_path: Path) -> None:
+    require(find_pandoc(), "pandoc is not installed")
+    rows = "".join(f"   * - plant {number}\n     - {number} cm\n" for number in range(40))
+    source = f"Herons\n======\n\n:Author: Ana Silva\n\n.. list-table:: Heights\n\n{rows}"
+    settings = Settings(data_dir=tmp_path / "data", keys=KeySettings(file=tmp_path / "key"))
+    off = settings.model_copy(update={"reading": ReadingSettings(pandoc="off")})
+    with DocMind(off) as docmind:
+        docmind.add([Upload("birds.rst", source.encode())])
+        before = docmind.documents.find("birds.rst")
+        assert (before.kind, before.author, is_better_by_pandoc(before)) == ("rst", "", True)
+        assert "list-table" in docmind.documents.page(before.doc_id, 1).text
+    with DocMind(settings) as docmind:
+        after = docmind.documents.read_again(before.doc_id)
+        assert (after.status, after.author, is_better_by_pandoc(after)) == ("ready", "Ana Silva", False)
+        assert after.ingestion is not None
+        assert after.ingestion.engine == "pandoc"
+        assert dict(after.ingestion.versions)["pandoc"]
+        assert after.pages == len(docmind.documents.pages(after.doc_id))
+        assert "list-table" not in docmind.documents.page(after.doc_id, 1).text
+        assert not docmind.search("list-table").hits
+        assert "12 cm" in docmind.search("height of plant 12").hits[0].text

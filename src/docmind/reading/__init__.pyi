@@ -1,7 +1,7 @@
 from .chromium.browser import find_browser
 from .draw_process import grey_of_page
 from .drawing import PagePictures
-from .file_type import has_known_name, is_code, is_plain, is_short_mail, may_be_plain
+from .file_type import MARKED_UP, has_known_name, is_code, is_plain, is_short_mail, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
@@ -14,6 +14,7 @@ from .whole_text import text_of_file
 
 __all__ = [
     "ENGINE_NAMES",
+    "MARKED_UP",
     "FileContents",
     "FileReader",
     "InstalledReader",

@@ -7,13 +7,16 @@ import re
 import shutil
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from docmind.config import ReadingSettings
 from docmind.errors import WorkerFailedError
 from docmind.reading.file_type import MARKED_UP
 from docmind.records.documents import Capability, DocumentInfo
 from docmind.runtime import run_confined
 from docmind.wording import _
+
+if TYPE_CHECKING:
+    from docmind.config import ReadingSettings
 
 PANDOC = "pandoc"
 """The name of the engine, for documents that it has read."""

@@ -44,6 +44,7 @@ class Rules:
     marks: bool = True
     pandoc: str = ""
     """The program pandoc, where it is installed and may be used."""
+    pandoc_s: int = 30
 
 
 class Opened(Protocol):

@@ -52,7 +52,7 @@ def _by_pandoc(text: str, kind: str, name: str, rules: Rules, losses: Losses) ->
     text = printable(LINE_ENDS.sub("\n", text.replace("\f", "\n\n")))
     if len(text) > LONGEST:
         raise PandocFailedError(_("it is too long for pandoc"))
-    tree = converted(prepared(text, kind), kind, rules.pandoc)
+    tree = converted(prepared(text, kind), kind, rules.pandoc, seconds=rules.pandoc_s)
     try:
         document = Document(tree.content, kind, text, losses)
         blocks = list(document.blocks())

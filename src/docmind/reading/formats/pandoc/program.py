@@ -13,7 +13,6 @@ from docmind.reading.formats.typeset import printable
 from docmind.runtime import run_confined
 from docmind.wording import _
 
-_SECONDS = 30
 
 
 class PandocFailedError(Exception):
@@ -28,7 +27,7 @@ class Tree:
     log: str
 
 
-def converted(text: str, kind: str, program: str, *, seconds: int = _SECONDS) -> Tree:
+def converted(text: str, kind: str, program: str, *, seconds: int) -> Tree:
     """Convert a text with pandoc. Raises `PandocFailedError`.
 
     Commands of LaTeX that nothing in the text defines show what they are given: pandoc alone would drop it.
