@@ -14,7 +14,6 @@ from docmind.runtime import run_confined
 from docmind.wording import _
 
 
-
 class PandocFailedError(Exception):
     """Why a text was not read by pandoc."""
 
