@@ -35,7 +35,7 @@ _LINE = 400  # characters of an item
     type=click.Choice(get_args(Listable)),
     default="mentions",
     show_default=True,
-    help="What to list: sentences that have WORDS, values of a kind, the items of lists that WORDS name, or imports of WORDS.",
+    help="What to list: sentences that have WORDS, values, the items of lists that WORDS name, or imports of WORDS.",
 )
 @with_filters()
 @click.option("--csv", "as_csv", is_flag=True, help="Print every item as CSV.")

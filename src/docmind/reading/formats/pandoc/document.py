@@ -17,7 +17,6 @@ from docmind.reading.formats.pandoc.tables import table_of
 from docmind.reading.formats.prose import cell_read, clean, flat, last_sentence
 from docmind.reading.formats.source_code import code_within
 from docmind.reading.formats.typeset import LINE, printable
-from docmind.wording import _
 
 _STYLES = {
     "LowerRoman": "lowerRoman", "UpperRoman": "upperRoman", "LowerAlpha": "lowerLetter", "UpperAlpha": "upperLetter",
@@ -85,7 +84,7 @@ class Document:
                 self._losses.note("part", name)
         if "abstract" in self._meta:
             abstract = self._meta["abstract"]
-            yield Block(kind="heading", text=_("Abstract"), level=self._shift + 1)
+            yield Block(kind="heading", text="Abstract", level=self._shift + 1)
             yield from self._walk(_blocks_of(abstract), 0)
 
     def _at_top(self, node: Node, level: int) -> Iterator[Block | Table]:
