@@ -130,7 +130,7 @@ class Inline:
         _attributes, nodes, (address, _title) = content
         inner = self._inner(nodes, said, depth)
         self._losses.note("picture" if address.startswith("data:") else "linked_picture")
-        return "" if inner == "image" else inner
+        return "" if inner in ("image", address) else inner  # which pandoc writes where there are no words
 
     def _cited(self, content: Any, said: Said, depth: int) -> str:
         """Return a citation as the text writes it, or the keys that it names."""
