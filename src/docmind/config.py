@@ -146,6 +146,9 @@ class ReadingSettings(_Group):
         default=0.5, ge=0.0, le=1.0, description="lines that OCR is less sure of are searched, and not quoted"
     )
     browser: str = Field(default="auto", description="draws EPUB pages: auto, off, or a Chromium by path or name")
+    pandoc: str = Field(
+        default="auto", description="reads LaTeX, Org and reStructuredText: auto, off, or pandoc by path or name"
+    )
     readers: Annotated[str, AfterValidator(_kinds)] = Field(
         default="", description="kinds of files that readers of other packages may read, by commas"
     )

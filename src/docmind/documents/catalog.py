@@ -161,6 +161,19 @@ class Catalog:
             if not parent_id:
                 self.stand_alone(info.doc_id)
 
+    def begin_anew(self, info: DocumentInfo) -> None:
+        """Note what a ready document is now that all of it is read in another way; it stays ready.
+
+        Rows of pages beyond its last one are deleted, and a name set by hand is kept. Raises `NotFoundError`.
+        """
+        with self._db.transaction() as db:
+            self._db.recount()
+            original = self.original(info.doc_id)
+            ready = replace(info, status="ready", message="")
+            named = {"original": original.sha256, "original_suffix": original.suffix, "parent_id": ""}
+            db.execute(BEGIN, begun_values(ready, **named, updated_at_ms=_now_ms()))
+            self.set_pages(info.doc_id, info.pages)
+
     def stand_alone(self, doc_id: str) -> None:
         """Note that a document was added by itself too: it stays where the one in which it came goes."""
         with self._db.transaction() as db:

@@ -64,7 +64,7 @@ from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
 from docmind.observability import IngestionCompleted, IngestionFailed, emit, traced
-from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail, may_be_read
+from docmind.reading import MARKED_UP, Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail, may_be_read
 from docmind.records.documents import (
     AddResult,
     ArtifactRef,
@@ -429,12 +429,17 @@ class Ingest:
             numbers = _numbers_of(info, page_nos)
             try:
                 with self._reader.read(upload, skip=set(range(1, info.pages + 1)) - numbers) as reading:
-                    if reading.pages != info.pages:
+                    if not page_nos and _is_read_otherwise(info, reading):
+                        info = self._begin_anew(info, reading)
+                        numbers = set(range(1, info.pages + 1))
+                    elif reading.pages != info.pages:
                         raise ConfigError(
                             _("{document} has other pages now than when it was read.").format(document=info.document),
                             hint=_("Add the file again: docmind add FILE."),
                         )
                     failed = self._read(info, reading, [], Step(page=step), choice).told
+                if info.ingestion is not None:
+                    info = replace(info, ingestion=replace(info.ingestion, losses=reading.losses))
             finally:
                 if done:
                     language = majority([page.language for page in self._catalog.pages_of(doc_id)])
@@ -449,6 +454,16 @@ class Ingest:
         if failed:
             raise ReaderFailedError(failed, hint=_("The text that these pages had is kept."))
         return self._catalog.document(doc_id)
+
+    def _begin_anew(self, info: DocumentInfo, reading: Reading) -> DocumentInfo:
+        """Note what a document is now, and drop its passages; return it."""
+        tries = info.ingestion.tries if info.ingestion is not None else 0
+        known = replace(info, kind=reading.kind, pages=reading.pages, **reading.facts)
+        known = replace(known, ingestion=_ingestion_by(reading, tries + 1))
+        with self._rows, self._db.transaction():
+            self._catalog.begin_anew(known)
+            self._nodes.replace(info.doc_id, [])
+        return known
 
     def _read_missing(self, info: DocumentInfo, upload: Upload, stored: list[PageRecord]) -> str:
         """Read the pages that are not stored, and return the language of most pages."""
@@ -826,8 +841,18 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
         added_at_ms=int(time.time() * 1000),
         tags=upload.tags,
     )
-    versions = (("docmind", __version__), *_versions(reading.engine))
-    return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+    return replace(info, **reading.facts, ingestion=_ingestion_by(reading, tries))
+
+
+def _ingestion_by(reading: Reading, tries: int) -> Ingestion:
+    versions = (("docmind", __version__), *_versions(reading))
+    return Ingestion(reading.engine, versions=versions, tries=tries)
+
+
+def _is_read_otherwise(info: DocumentInfo, reading: Reading) -> bool:
+    """Return whether a text in light markup is read by another program now than before, or fills other pages."""
+    by = info.ingestion.engine if info.ingestion is not None else ""
+    return reading.kind in MARKED_UP and (reading.engine, reading.pages) != (by, info.pages)
 
 
 def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> tuple[Figure, ...]:
@@ -866,8 +891,11 @@ def _numbers_of(info: DocumentInfo, page_nos: Collection[int]) -> set[int]:
 
 
 @cache
-def _versions(engine: str) -> tuple[tuple[str, str], ...]:
-    """Return the version of a distribution by its name; nothing where it is none, as a browser."""
+def _versions(reading: Reading) -> tuple[tuple[str, str], ...]:
+    """Return the version of what read a file by its name; nothing where it has none, as a browser."""
+    engine = reading.engine
+    if reading.engine_version:
+        return ((engine, reading.engine_version),)
     try:
         return () if engine == "docmind" else ((engine, version(engine)),)
     except (PackageNotFoundError, ValueError):

@@ -2,6 +2,7 @@ from . import quiet, seccomp
 from .background import Background
 from .caches import Cache, Caches
 from .client import Ask, Client, error_named, restarts
+from .confined import Ran, run_confined
 from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
 from .extras import licence_of, need_extra
 from .forking import can_fork, fork_server_pid
@@ -42,6 +43,7 @@ __all__ = [
     "Interactive",
     "Limits",
     "Outcome",
+    "Ran",
     "Starts",
     "TimedCall",
     "TimedCalls",
@@ -63,6 +65,7 @@ __all__ = [
     "refusal",
     "refused_calls",
     "restarts",
+    "run_confined",
     "seccomp",
     "serve_requests",
     "start_children",
