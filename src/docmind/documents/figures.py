@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import accumulate
 
 from docmind.documents.stored import artifact_of, readable_artifacts
 from docmind.errors import NotFoundError
-from docmind.records.documents import ArtifactRef, Box, Figure
+from docmind.records.documents import ArtifactRef, Box, Figure, FigureSize, size_of
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
@@ -34,6 +34,13 @@ class Figures:
         """Return the figures of a document in the order of its pages. Raises `DamagedError`."""
         rows = self._db.all(f"SELECT {_COLUMNS} FROM figures WHERE doc_id = ? ORDER BY page_no, number", (doc_id,))
         return tuple(map(_figure, rows))
+
+    def pages_with(self, sizes: Collection[FigureSize]) -> set[tuple[str, int]]:
+        """Return the pages that have a figure, of one of these sizes where any are named."""
+        rows = self._db.all("SELECT doc_id, page_no, width, height FROM figures")
+        return {
+            (doc_id, page_no) for doc_id, page_no, width, height in rows if not sizes or size_of(width, height) in sizes
+        }
 
     def of_pages(self, pages: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Figure, ...]]:
         """Return the figures of these pages, by document id and number; pages without any are left out.
