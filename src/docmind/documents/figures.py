@@ -55,6 +55,13 @@ class Figures:
                     found[page] = tuple(map(_figure, rows))
         return found
 
+    def showing(self, image: str) -> tuple[Figure, ...]:
+        """Return the figures that show a picture, by its artifact id. Raises `DamagedError`."""
+        rows = self._db.all(
+            f"SELECT {_COLUMNS} FROM figures WHERE image = ? ORDER BY doc_id, page_no, number", (image,)
+        )
+        return tuple(map(_figure, rows))
+
     def on_image(self, image: str) -> list[ArtifactRef]:
         """Return the images of the figures on the pages that show this page image."""
         return readable_artifacts(

@@ -214,7 +214,8 @@ class Lists:
             return "off", _("Code is not among what is asked for.")
         if name == "code" and not self._catalog.holds("code"):
             return "empty", _("No document is source code.")
-        if name in _KIND and wanted and PAGE_IMAGE not in wanted:
+        by_figures = name == "image" and FIGURE in wanted and self._catalog.figures.are_there()
+        if name in _KIND and wanted and PAGE_IMAGE not in wanted and not by_figures:
             return "off", _("Page images are not among what is asked for.")
         if name in _KIND and (self._eyes is None or not self._eyes.is_on(_KIND[name])):
             return "off", _(NO_MODEL)

@@ -296,10 +296,12 @@ class MultimodalSearch:
 
     def _bound(self, hits: Sequence[MultimodalHit], filters: Filters) -> list[MultimodalHit]:
         """Return pages without words where filters leave too few for any to stand apart: nothing else finds them."""
-        is_narrowed = bool(filters.doc_ids or filters.is_of_documents)
+        is_narrowed = bool(filters.doc_ids or filters.is_of_documents or filters.wants_figures_alone)
         return [hit for hit in hits if self._is_wordless(hit)] if is_narrowed and len(hits) < FEW else []
 
     def _is_wordless(self, hit: MultimodalHit) -> bool:
+        if hit.figure:
+            return not hit.text
         try:
             return not self._nodes.of_page(hit.doc_id, hit.page_no)
         except DamagedError:
@@ -347,8 +349,11 @@ class MultimodalSearch:
         return replace(hit, modality=FIGURE, figure=shown.number, text=told or hit.text, boxes=(shown.box,))
 
     def _told(self, hit: MultimodalHit) -> MultimodalHit | None:
-        """Add the beginning of its page's text to a hit not found by words; None where the page was deleted."""
-        if hit.node_id:
+        """Add the beginning of its page's text to a hit not found by words; None where the page was deleted.
+
+        A figure that has words of its own keeps those.
+        """
+        if hit.node_id or (hit.figure and hit.text):
             return hit
         page = self._catalog.pages([(hit.doc_id, hit.page_no)]).get((hit.doc_id, hit.page_no))
         if page is None:

@@ -430,6 +430,22 @@ def m028_uploads_that_replace(db: Connection) -> None:
     db.execute("CREATE INDEX folder_files_replacing ON folder_files (doc_id) WHERE before <> ''")
 
 
+def m030_vectors_of_figures(db: Connection) -> None:
+    """Create the table of vectors of the pictures of figures, which go with the last figure that shows theirs."""
+    db.execute(
+        """CREATE TABLE figure_vectors (
+            vector_no INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            vector BLOB NOT NULL, UNIQUE (image, fingerprint))"""
+    )
+    db.execute("CREATE INDEX figure_vectors_model ON figure_vectors (fingerprint)")
+    for name, event in (("dropped", "DELETE"), ("changed", "UPDATE OF image")):
+        db.execute(
+            f"CREATE TRIGGER IF NOT EXISTS figure_vectors_{name} AFTER {event} ON figures"
+            " WHEN NOT EXISTS (SELECT 1 FROM figures WHERE image = OLD.image)"
+            " BEGIN DELETE FROM figure_vectors WHERE image = OLD.image; END"
+        )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -459,4 +475,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m026_ocr_of_pages,
     m027_mails,
     m028_uploads_that_replace,
+    m030_vectors_of_figures,
 )
