@@ -220,7 +220,7 @@ def is_plain(upload: Upload) -> bool:
     if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
         return False
     if _is_notebook(data, _suffix(upload.name)) or (
-        _TEXT_NAMES.get(_suffix(upload.name)) == "markdown" and _holds_code(data)
+        _TEXT_NAMES.get(_suffix(upload.name)) == "markdown" and (_holds_code(data) or b"data:image/" in data.lower())
     ):
         return False
     try:
