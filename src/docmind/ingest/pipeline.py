@@ -199,11 +199,12 @@ class Ingest:
                 result = AddResult(file.name, "cancelled", message=_("It was deleted while it was being read."))
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
-    def read_together(self, files: Sequence[QueuedFile], step: Step) -> dict[int, AddResult]:
+    def read_together(self, files: Sequence[QueuedFile], step: Step, *, later: bool = False) -> dict[int, AddResult]:
         """Read short plain texts and mails and commit them in one transaction; return their results by upload id.
 
         A file that is none, that cannot be read, or of which pages are stored, has no result: `read` takes it. Until
         the commit nothing is written but sealed images, so a crash or a pause repeats these files, and loses none.
+        With `later` they are found by their words, and get their vectors once nothing is being read.
 
         Raises what `read` raises.
         """
@@ -222,13 +223,13 @@ class Ingest:
                     step.file(number, 0)
                 elif known is None:
                     fresh.setdefault(file.doc_id, (number, file))
-            made = self._read_texts(list(fresh.values()), step)
-            results = self._commit_texts(made, already, started)
+            made = self._read_texts(list(fresh.values()), step, later=later)
+            results = self._commit_texts(made, already, started, later=later)
         took = (time.monotonic() - started) * 1000 / max(1, len(results))
         return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
 
     def _read_texts(
-        self, files: Sequence[tuple[int, QueuedFile]], step: Step
+        self, files: Sequence[tuple[int, QueuedFile]], step: Step, *, later: bool
     ) -> list[tuple[list[_Text], list[NodeRecord], Made]]:
         """Read texts in a thread and embed those read before meanwhile."""
         made = []
@@ -247,7 +248,8 @@ class Ingest:
                         step.file(number, len(text.pages))
                 if texts:
                     pipeline = Pipeline([text.info for text in texts], self._nodes, self._embedder, self._tokens)
-                    made.append((texts, *pipeline.run([page for text in texts for page in text.pages])))
+                    pages = [page for text in texts for page in text.pages]
+                    made.append((texts, *pipeline.run(pages, later=later)))
         finally:
             reader.shutdown(cancel_futures=True)
         return made
@@ -277,6 +279,8 @@ class Ingest:
         groups: Sequence[tuple[list[_Text], list[NodeRecord], Made]],
         already: dict[int, AddResult],
         started: float,
+        *,
+        later: bool,
     ) -> dict[int, AddResult]:
         from docmind.ingest.llama_nodes import keep_vectors
 
@@ -300,6 +304,8 @@ class Ingest:
                         hashes = {node.content_hash for node in nodes if node.doc_id not in gone}
                         made = made.of(hashes)
                     keep_vectors(self._nodes, self._embedder, self._tokens, made)
+                if later and texts:
+                    self._nodes.expect(len(texts))
                 for text in texts:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
