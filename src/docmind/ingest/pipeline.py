@@ -321,6 +321,8 @@ class Ingest:
         self._db.settle()
         for text in texts:
             self._index.started().mirror.put(text.info.doc_id)
+        if later:
+            self._follow_later()
         return results
 
     def family(self, doc_id: str) -> tuple[str, ...]:
@@ -544,6 +546,10 @@ class Ingest:
     def warm(self) -> None:
         """Have a reading process ready before the first document, and make vectors that are awaited."""
         self._reader.warm()
+        self._follow_later()
+
+    def _follow_later(self) -> None:
+        """Make vectors that are awaited in the background, whenever nothing is being read."""
         self.later.follow(lambda: bool(self._under_way))
 
     def close(self) -> None:
