@@ -81,13 +81,20 @@ class PageRecord(PageText):
         return unpack(self.blocks, len(self.text))
 
     @property
-    def is_embedded_later(self) -> bool:
-        """Whether its passages get their vectors once nothing is being read.
+    def is_sheet(self) -> bool:
+        """Whether it was laid out and not drawn: picture and thumbnail are one artifact.
 
-        These are the pages of a long text or table: stored as sheets, so that picture and thumbnail are one artifact,
-        and behind the first `EMBEDDED_AT_ONCE`. A small picture whose thumbnail is equal may be among them.
+        A small picture whose thumbnail is equal may be among such pages.
         """
-        return self.image == self.thumbnail and self.page_no > EMBEDDED_AT_ONCE
+        return self.image == self.thumbnail
+
+    @property
+    def is_embedded_later(self) -> bool:
+        """Whether its passages get their vectors once nothing is being read, as those of all long texts and tables do.
+
+        These are sheets behind the first `EMBEDDED_AT_ONCE`.
+        """
+        return self.is_sheet and self.page_no > EMBEDDED_AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)

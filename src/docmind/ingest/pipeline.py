@@ -220,11 +220,12 @@ class Ingest:
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
     @traced("ingest")
-    def read_together(self, files: Sequence[QueuedFile], step: Step) -> dict[int, AddResult]:
+    def read_together(self, files: Sequence[QueuedFile], step: Step, *, later: bool = False) -> dict[int, AddResult]:
         """Read short plain texts and mails and commit them in one transaction; return their results by upload id.
 
         A file that is none, that cannot be read, or of which pages are stored, has no result: `read` takes it. Until
         the commit nothing is written but sealed images, so a crash or a pause repeats these files, and loses none.
+        With `later` they are found by their words, and get their vectors once nothing is being read.
 
         Raises what `read` raises.
         """
@@ -243,12 +244,14 @@ class Ingest:
                     step.file(number, 0)
                 elif known is None:
                     fresh.setdefault(file.doc_id, (number, file))
-            made = self._read_texts(list(fresh.values()), step)
-            results = self._commit_texts(made, already, started)
+            made = self._read_texts(list(fresh.values()), step, later=later)
+            results = self._commit_texts(made, already, started, later=later)
         took = (time.monotonic() - started) * 1000 / max(1, len(results))
         return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
 
-    def _read_texts(self, files: Sequence[tuple[int, QueuedFile]], step: Step) -> list[_Texts]:
+    def _read_texts(
+        self, files: Sequence[tuple[int, QueuedFile]], step: Step, *, later: bool
+    ) -> list[_Texts]:
         """Read texts in a thread and embed those read before meanwhile."""
         made: list[_Texts] = []
         reader = ThreadPoolExecutor(1, thread_name_prefix="texts")
@@ -266,7 +269,8 @@ class Ingest:
                         step.file(number, len(text.pages))
                 if texts:
                     pipeline = Pipeline([text.info for text in texts], self._nodes, self._embedder, self._tokens)
-                    nodes, vectors = pipeline.run([page for text in texts for page in text.pages])
+                    pages = [page for text in texts for page in text.pages]
+                    nodes, vectors = pipeline.run(pages, later=later)
                     made.append(_Texts(texts, nodes, vectors, pipeline.known))
         finally:
             reader.shutdown(cancel_futures=True)
@@ -297,6 +301,8 @@ class Ingest:
         groups: Sequence[_Texts],
         already: dict[int, AddResult],
         started: float,
+        *,
+        later: bool,
     ) -> dict[int, AddResult]:
         from docmind.ingest.llama_nodes import keep_vectors
 
@@ -320,6 +326,8 @@ class Ingest:
                         hashes = {node.content_hash for node in nodes if node.doc_id not in gone}
                         made = made.of(hashes)
                     keep_vectors(self._nodes, self._embedder, self._tokens, made)
+                if later and texts:
+                    self._nodes.expect(len(texts))
                 for text in texts:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
@@ -340,6 +348,8 @@ class Ingest:
             doc_id = text.info.doc_id
             self._index.started().mirror.put(doc_id)
             emit(IngestionCompleted(doc_id, chunks[doc_id], known[doc_id], seconds))
+        if later:
+            self._follow_later()
         return results
 
     def family(self, doc_id: str) -> tuple[str, ...]:
@@ -578,6 +588,10 @@ class Ingest:
     def warm(self) -> None:
         """Have a reading process ready before the first document, and make vectors that are awaited."""
         self._reader.warm()
+        self._follow_later()
+
+    def _follow_later(self) -> None:
+        """Make vectors that are awaited in the background, whenever nothing is being read."""
         self.later.follow(lambda: bool(self._under_way))
 
     def close(self) -> None:

@@ -139,8 +139,8 @@ class TextSearch:
         awaiting = self._nodes.awaiting()
         if awaiting:
             told = ngettext(
-                "{n} long document is still being prepared: most of it is found by its words only.",
-                "{n} long documents are still being prepared: most of them is found by its words only.",
+                "{n} document is still being prepared: most of it is found by its words only.",
+                "{n} documents are still being prepared: most of what they hold is found by its words only.",
                 awaiting,
             )
             degraded.append(Degraded("unprepared", told.format(n=awaiting)))

@@ -633,7 +633,7 @@ def _length(face: Face) -> Callable[[str], float]:
             if last:
                 pair = last, letter
                 if pair not in pairs:
-                    pairs[pair] = of(last + letter) - of(last) - of(letter)
+                    pairs[pair] = of(last + letter) - letters[last] - letters[letter]
                 total += pairs[pair]
             last = letter
         return total
