@@ -63,6 +63,9 @@ def test_a_set_is_measured_beside_the_library(docmind: DocMind, tmp_path: Path) 
     assert run.figures["ndcg"].mean == 1.0
     assert (sum(run.outcomes.answerable.values()), sum(run.outcomes.unanswerable.values())) == (2, 1)
     assert {"total", "answer"} <= run.stages.keys()
+    weighed = [score.confidence for score in run.scores if score.confidence is not None]
+    assert sum(one.questions for one in run.calibration) == len(weighed) > 0
+    assert all(one.low <= one.confidence <= one.high for one in run.calibration)
     assert run.settings["text model"] == "fake"
     assert told[-1] == (5, 5)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -214,8 +217,7 @@ def test_nothing_is_left_in_runs_of_what_is_erased(docmind: DocMind) -> None:
     herons, _storks, thread = labelled(docmind)
     run = docmind.evaluation.run(LABELS, k=2)
     db = docmind.vault.database
-    (record,) = db.one("SELECT record FROM evaluation_runs") or ()
-    (summary,) = db.one("SELECT summary FROM evaluation_runs") or ()
+    ((record, summary),) = db.all("SELECT record, summary FROM evaluation_runs")
     for said in ("herons", "chimneys", herons):
         assert said not in zlib.decompress(record).decode(), said
         assert said not in summary, said

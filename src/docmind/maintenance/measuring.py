@@ -92,6 +92,7 @@ class Measuring:
             metrics.precision, metrics.f1, metrics.mrr, outcome=answer.outcome if answer else None,
             is_right=answer is not None and self._is_right(query, answer), ms=duration,
             relevant=tuple(page for page in query.relevant if page.grade), found=found,
+            confidence=answer.confidence if answer else None,
         )  # fmt: skip
 
     def _scored(self, query: LabelledQuery, hits: Sequence[MultimodalHit]) -> tuple[Scored, tuple[GradedPage, ...]]:
