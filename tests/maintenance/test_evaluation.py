@@ -17,6 +17,8 @@ from docmind.config import RetrieveSettings
 from docmind.errors import CancelledError, ConfigError, DamagedError, NotFoundError
 from docmind.records.documents import Upload
 from docmind.records.evaluation import GOOD, LABELS, NO_SOURCE
+from docmind_testkit import COLOURS
+from looking import album, looking
 
 HERONS, STORKS = "Herons wait in shallow water for fish.", "Storks nest on chimneys and clatter."
 QUERIES: Sequence[dict[str, Any]] = (
@@ -63,6 +65,9 @@ def test_a_set_is_measured_beside_the_library(docmind: DocMind, tmp_path: Path) 
     assert run.figures["ndcg"].mean == 1.0
     assert (sum(run.outcomes.answerable.values()), sum(run.outcomes.unanswerable.values())) == (2, 1)
     assert {"total", "answer"} <= run.stages.keys()
+    weighed = [score.confidence for score in run.scores if score.confidence is not None]
+    assert sum(one.questions for one in run.calibration) == len(weighed) > 0
+    assert all(one.low <= one.confidence <= one.high for one in run.calibration)
     assert run.settings["text model"] == "fake"
     assert told[-1] == (5, 5)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -143,6 +148,28 @@ def test_golden_cases_need_an_image_model(docmind: DocMind, tmp_path: Path) -> N
     assert any("golden.yaml" in one for one in run.skipped)
 
 
+def test_pages_without_words_are_found_by_the_image_model_in_use(tmp_path: Path) -> None:
+    """A picture page that only its look finds: recall gains by lists of page images, and the golden case passes."""
+    chosen = set_in(tmp_path / "birds", [
+        {"id": "p", "query": "red", "lang": "en", "category": "picture",
+         "relevant": [{"doc": "picture.tiff", "page": 4, "relevance": 2}]},
+    ])  # fmt: skip
+    (chosen / "docs" / "picture.tiff").write_bytes(album("picture", *COLOURS).data)
+    (chosen / "golden.yaml").write_text(
+        "- id: g1\n  input: {topic: red, language: en}\n  expected: {min_findings: 1}\n  metadata: {visual: true}\n"
+    )
+    with looking(tmp_path, late_model="off") as docmind:
+        run = docmind.evaluation.run(chosen, k=3, answers=False)
+        assert run.settings["visual.image_model"] == "fake-image"
+        assert [(one.state, one.findings > 0) for one in run.golden] == [("passed", True)]
+        assert run.visual_lift is not None
+        assert (run.scores[0].recall, run.visual_lift.mean) == (1.0, 1.0)
+    with looking(tmp_path, image_model="off", late_model="off") as docmind:
+        without = docmind.evaluation.run(chosen, k=3, answers=False)
+        assert (without.settings["visual.image_model"], without.visual_lift) == ("off", None)
+        assert [one.state for one in without.golden] == ["skipped"]
+
+
 def test_a_corpus_of_beir_is_judged_by_document(docmind: DocMind, tmp_path: Path) -> None:
     folder = tmp_path / "beir"
     (folder / "qrels").mkdir(parents=True)
@@ -214,8 +241,7 @@ def test_nothing_is_left_in_runs_of_what_is_erased(docmind: DocMind) -> None:
     herons, _storks, thread = labelled(docmind)
     run = docmind.evaluation.run(LABELS, k=2)
     db = docmind.vault.database
-    (record,) = db.one("SELECT record FROM evaluation_runs") or ()
-    (summary,) = db.one("SELECT summary FROM evaluation_runs") or ()
+    ((record, summary),) = db.all("SELECT record, summary FROM evaluation_runs")
     for said in ("herons", "chimneys", herons):
         assert said not in zlib.decompress(record).decode(), said
         assert said not in summary, said

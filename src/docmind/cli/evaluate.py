@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -199,11 +200,19 @@ def _table(run: Run) -> str:
     for kind, groups in ((_("language"), run.by_language), (_("category"), run.by_category)):
         lines += [_row(f"{kind} {inert(name)}", of, width) for name, of in groups.items()]
     lines += _told_outcomes(run.outcomes)
+    for one in run.calibration:
+        lines.append(
+            _("Confidence {low}–{high}: {n} questions, {share} of them with an answer").format(
+                low=f"{one.low:.1f}", high=f"{one.high:.1f}", n=one.questions, share=f"{one.share:.0%}"
+            )
+        )
     if run.visual_lift is not None:
         lines.append(_("Recall gained by lists of page images: {figure}").format(figure=_told_figure(run.visual_lift)))
-    lines += [
-        f"{inert(one.case_id)}: {_(GOLDEN_STATES[one.state])} ({one.findings}/{one.needed})" for one in run.golden
-    ]
+    if run.golden:
+        counts = Counter(one.state for one in run.golden)
+        told = ", ".join(f"{_(word)} {counts[state]}" for state, word in GOLDEN_STATES.items() if counts[state])
+        lines.append(_("Golden cases: {outcomes}").format(outcomes=told))
+        lines += [f"  {inert(one.case_id)}: {one.findings}/{one.needed}" for one in run.golden if one.state == "failed"]
     if run.stages:
         told = ", ".join(f"{inert(name)} {one.p50_ms:.0f}/{one.p95_ms:.0f}" for name, one in run.stages.items())
         lines.append(_("Milliseconds, of half and of 95 of 100 queries: {stages}").format(stages=told))
@@ -245,8 +254,9 @@ def _comparison(found: RunComparison) -> str:
     lines = [_line(found.before), _line(found.after)]
     for name, (one, other) in found.settings.items():
         lines.append(f"  {inert(name)}: {inert(one) or '-'} → {inert(other) or '-'}")
-    for metric, figure in found.differences.items():
-        lines.append(f"  {_(METRICS[metric]):10} {figure.mean:+.3f} ({figure.low:+.3f} – {figure.high:+.3f})")
+    for metric, word in METRICS.items():
+        figure = found.differences[metric]
+        lines.append(f"  {_(word):10} {figure.mean:+.3f} ({figure.low:+.3f} – {figure.high:+.3f})")
     counted = _("{better} better, {worse} worse, {same} the same").format(
         better=len(found.better), worse=len(found.worse), same=found.same
     )

@@ -125,4 +125,5 @@ class Answerer:
             outcome=outcome,
             told=told,
             needs=intent.needs,
+            confidence=quotes.confidence,
         )

@@ -32,6 +32,7 @@ from docmind.records.evaluation import (
     LABELS,
     METRICS,
     SAMPLE,
+    Calibration,
     EvaluationSet,
     Figure,
     Group,
@@ -53,10 +54,12 @@ if TYPE_CHECKING:
     from docmind.conversations import Answerer
     from docmind.embedding import TextEmbedder
     from docmind.search import MultimodalSearch
+    from docmind.visual import Visual
 
 Progress = Callable[[int, int], None]
 """Gets how many documents and queries are done, and how many there are; what it raises stops the run."""
 
+_BINS = 5  # of confidences
 _ALL_OF: dict[str, tuple[str, ...]] = {
     "reading": ("ocr", "ocr_mode", "ocr_languages", "ocr_doubt", "ocr_tries", "ocr_min_confidence"),
     "embedding": ("precision",),
@@ -82,9 +85,13 @@ class Evaluation:
         embedder: TextEmbedder,
         lists: MultimodalSearch,
         answerer: Answerer,
+        visual: Visual,
     ) -> None:
-        """Set up; `lists` and `answerer` are those of the open library, on which the user's labels are measured."""
-        self._settings, self._vault, self._embedder = settings, vault, embedder
+        """Set up; `lists` and `answerer` are those of the open library, on which the user's labels are measured.
+
+        Sets are measured with its text model, and with the image models that are chosen in `visual`.
+        """
+        self._settings, self._vault, self._embedder, self._visual = settings, vault, embedder, visual
         self._lists, self._answerer = lists, answerer
         self._kept, self._labels = KeptRuns(vault.database), SourceLabels(vault.database)
 
@@ -186,7 +193,7 @@ class Evaluation:
             ), ()  # fmt: skip
             return
         total = len(chosen.documents) + len(chosen.queries)
-        with measured_library(chosen, self._settings, self._embedder, lambda done: tell(done, total)) as library:
+        with measured_library(chosen, self._chosen(), self._embedder, lambda done: tell(done, total)) as library:
             names = library.names
             yield Measuring(
                 lists=library.parts.lists, answerer=library.parts.answerer,
@@ -204,15 +211,22 @@ class Evaluation:
             settings=self._in_force(), filters=filters, figures=_figures(ranked),
             by_language=_groups(ranked, lambda score: score.language),
             by_category=_groups(ranked, lambda score: score.category),
-            outcomes=_outcomes(measured.scores), stages=measured.stages(), golden=tuple(measured.golden),
+            outcomes=_outcomes(measured.scores), calibration=_calibration(measured.scores),
+            stages=measured.stages(), golden=tuple(measured.golden),
             scores=tuple(measured.scores),
         )  # fmt: skip
 
+    def _chosen(self) -> Settings:
+        """Return the settings with the image models that are in use, which may be chosen in the library itself."""
+        models = {kind: self._visual.choice.model_to_use(kind) for kind in ("image", "late")}
+        named = {f"{kind}_model": model.name if model else "off" for kind, model in models.items()}
+        return self._settings.model_copy(update={"visual": self._settings.visual.model_copy(update=named)})
+
     def _in_force(self) -> dict[str, str]:
         """Return the settings and models that figures depend on; of a folder its last name alone."""
-        found = {"text model": Path(self._embedder.name).name}
+        found, chosen = {"text model": Path(self._embedder.name).name}, self._chosen()
         for group, names in _ALL_OF.items():
-            values = getattr(self._settings, group)
+            values = getattr(chosen, group)
             for name in names:
                 value = getattr(values, name)
                 told = Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
@@ -274,6 +288,22 @@ def _groups(scores: Sequence[QueryScore], of: Callable[[QueryScore], str]) -> di
     for score in scores:
         members.setdefault(of(score), []).append(score)
     return {name: Group(len(those), _figures(those)) for name, those in sorted(members.items()) if name}
+
+
+def _calibration(scores: Sequence[QueryScore]) -> tuple[Calibration, ...]:
+    bins = list[Calibration]()
+    for number in range(_BINS):
+        low, high = number / _BINS, (number + 1) / _BINS
+        those = [
+            (one.confidence, one.is_answerable)
+            for one in scores
+            if one.confidence is not None and number == min(int(one.confidence * _BINS), _BINS - 1)
+        ]
+        if those:
+            confidence = sum(value for value, _answerable in those) / len(those)
+            share = sum(answerable for _value, answerable in those) / len(those)
+            bins.append(Calibration(low, high, len(those), confidence, share))
+    return tuple(bins)
 
 
 def _outcomes(scores: Iterable[QueryScore]) -> Outcomes:

@@ -92,6 +92,7 @@ class Measuring:
             metrics.precision, metrics.f1, metrics.mrr, outcome=answer.outcome if answer else None,
             is_right=answer is not None and self._is_right(query, answer), ms=duration,
             relevant=tuple(page for page in query.relevant if page.grade), found=found,
+            confidence=answer.confidence if answer else None,
         )  # fmt: skip
 
     def _scored(self, query: LabelledQuery, hits: Sequence[MultimodalHit]) -> tuple[Scored, tuple[GradedPage, ...]]:
@@ -133,7 +134,8 @@ class Measuring:
         needed = int(next(iter(query.facts["golden"])))
         result = self._lists.search(Query(query.text, k=self._k))
         states = {report.list: report.state for report in result.lists}
-        findings = sum(any(origin.list in _LOOKS for origin in hit.origins) for hit in result.hits)
+        seen = [hit for hit in result.hits if any(origin.list in _LOOKS for origin in hit.origins)]
+        findings = len({hit.page_id for hit in (*seen, *result.looks)})
         is_on = any(states.get(name) in ("ran", "empty") for name in _LOOKS)
         state = "skipped" if not is_on else "passed" if findings >= needed else "failed"
         return GoldenScore(query.id, query.text, state, findings, needed)

@@ -86,6 +86,19 @@ class QueryScore:
     ms: float = 0.0
     relevant: tuple[GradedPage, ...] = ()
     found: tuple[GradedPage, ...] = ()
+    confidence: float | None = None
+    """The probability that the documents answer, as the answer weighed it; None without passages to weigh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The questions whose confidence lies from `low` up to `high`: its mean, and which share a document answers."""
+
+    low: float
+    high: float
+    questions: int
+    confidence: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +176,7 @@ class Run(RunSummary):
     by_language: Mapping[str, Group] = field(default_factory=dict)
     by_category: Mapping[str, Group] = field(default_factory=dict)
     outcomes: Outcomes = Outcomes()
+    calibration: tuple[Calibration, ...] = ()
     stages: Mapping[str, Latency] = field(default_factory=dict)
     visual_lift: Figure | None = None
     """How much more of the labelled pages of visual queries is found with lists of page images than without them."""
