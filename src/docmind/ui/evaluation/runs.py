@@ -1,0 +1,83 @@
+"""The runs of the library: the chosen one with its report, another one to compare with, downloads and removal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from docmind.errors import DocMindError
+from docmind.records.evaluation import RunSummary
+from docmind.rich_text import escape
+from docmind.ui.app import errors, state
+from docmind.ui.evaluation import comparison, over_time, report
+from docmind.ui.evaluation.figures import run_name
+from docmind.wording import N_, _
+
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
+_REMOVE = "evaluation-remove"
+_FORMATS = {"json": (N_("Download as JSON"), "application/json", "json"), "trec": (N_("Download as TREC run"), "text/plain", "run")}
+
+
+def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
+    """Draw the chart of the chosen run's set, the choice of runs, and the report; `runs` are the newest first."""
+    known = {run.run_id: run for run in runs}
+    if st.session_state.get(state.EVALUATION_RUN) not in known:
+        st.session_state[state.EVALUATION_RUN] = runs[0].run_id
+    chosen, before = _chosen(known)
+    over_time.draw([run for run in reversed(runs) if run.set_name == chosen.set_name])
+    if before is not None:
+        compared = errors.attempt(lambda: docmind.evaluation.compare(before.run_id, chosen.run_id))
+        if isinstance(compared, DocMindError):
+            errors.show(compared)
+        else:
+            comparison.draw(compared)
+    st.subheader(_("Run"), anchor=False)
+    run = errors.attempt(lambda: docmind.evaluation.get(chosen.run_id))
+    if isinstance(run, DocMindError):
+        errors.show(run)
+    else:
+        report.draw(run)
+    _draw_actions(docmind, chosen, is_whole=not isinstance(run, DocMindError))
+
+
+def _chosen(known: dict[str, RunSummary]) -> tuple[RunSummary, RunSummary | None]:
+    """Draw the choice of a run and of an earlier one; return both."""
+    left, right = st.columns(2)
+    with left:
+        name = st.selectbox(
+            _("Run"), list(known), format_func=lambda run_id: escape(run_name(known[run_id])),
+            key=state.EVALUATION_RUN,
+        )  # fmt: skip
+    chosen = known[name]
+    others = ["", *(run_id for run_id, run in known.items() if run_id != name and run.set_name == chosen.set_name)]
+    if st.session_state.get(state.EVALUATION_BEFORE, "") not in others:
+        st.session_state[state.EVALUATION_BEFORE] = ""
+    with right:
+        before = st.selectbox(
+            _("Compare with"), others,
+            format_func=lambda run_id: escape(run_name(known[run_id])) if run_id else _("No other run"),
+            key=state.EVALUATION_BEFORE, disabled=len(others) == 1,
+        )  # fmt: skip
+    return chosen, known.get(before)
+
+
+def _draw_actions(docmind: DocMind, chosen: RunSummary, *, is_whole: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="evaluation-actions"):
+        for form, (label, kind, ending) in _FORMATS.items() if is_whole else ():
+            st.download_button(
+                _(label), lambda form=form: docmind.evaluation.export(chosen.run_id, form),
+                file_name=f"docmind-{chosen.set_name}-{chosen.run_id[:8]}.{ending}", mime=kind,
+                key=f"evaluation-download-{form}", icon=":material/download:", on_click="ignore",
+            )  # fmt: skip
+        if not docmind.is_read_only:
+            with st.popover(_("Remove"), icon=":material/delete:"):
+                st.markdown(_("This run is removed for good. Your labels stay."))
+                st.button(
+                    _("Remove this run"), key=_REMOVE, on_click=errors.heed,
+                    args=(_REMOVE, lambda: docmind.evaluation.remove(chosen.run_id)),
+                )  # fmt: skip
+    errors.show_of(_REMOVE)
