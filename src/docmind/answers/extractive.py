@@ -300,7 +300,7 @@ class Extractive:
 
         `read` has the vectors of passages that were read before, and is created where none is given.
         """
-        self._read = read or VectorCache(READ)
+        self._read = read or VectorCache(READ, "passages")
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
         self._exchanges = Exchanges(catalog)
         self._least_certainty = least_certainty

@@ -14,6 +14,7 @@ from docmind.index.engine import NO_EPOCH, IndexEngine
 from docmind.index.engines import IndexChoice, open_index
 from docmind.index.sealed_copy import SealedCopy
 from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
+from docmind.observability import IndexFailed, emit
 from docmind.records.search import Filters
 from docmind.storage import Preferences
 from docmind.vault import IndexKey, Vault
@@ -109,6 +110,7 @@ class SearchIndex:
 
     def heal(self) -> OpenIndex:
         """Return the index after it failed: updated once more, or rebuilt."""
+        emit(IndexFailed("server" if self._settings.qdrant.url else "edge"))
         with self._catching_up:
             self.started().is_current = False
             return self.ready()

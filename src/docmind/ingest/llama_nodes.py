@@ -6,6 +6,7 @@ this module; searching does not need it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -256,6 +257,9 @@ class Pipeline:
     ) -> None:
         """Build the pipeline; `tokens` is the same model, where its token vectors are stored too."""
         self._store, self._embedder, self._tokens = nodes, embedder, tokens
+        self.known: Counter[str] = Counter()
+        """How many passages of each document had a vector that was there already, since the pipeline was built."""
+
         self._about = {
             info.doc_id: {"doc_id": info.doc_id, "document": info.document, "title": info.title, "kind": info.kind}
             for info in documents
@@ -279,6 +283,12 @@ class Pipeline:
         tokens = self._embed.take()
         by_hash = {_hash_of(node): node for node in nodes}
         vectors = {key: np.array(by_hash[key].embedding, np.float32) for key in tokens}
+        new = set(tokens)
+        for node in nodes:
+            if (key := _hash_of(node)) in new:
+                new.remove(key)
+            else:
+                self.known[node.metadata["doc_id"]] += 1
         nodes += self._nodes_of(self._cut, [page for page in pages if page.is_embedded_later])
         return [record_of(node) for node in nodes], Made(vectors, tokens)
 

@@ -15,6 +15,7 @@ from docmind.documents import Catalog, NodeStore
 from docmind.embedding import VectorCache
 from docmind.errors import DamagedError
 from docmind.image_match import ImageMatcher
+from docmind.observability import ListTimed, Searched, emit
 from docmind.reading import PictureText, telling, turn_of
 from docmind.records.query import Query
 from docmind.records.search import (
@@ -99,10 +100,13 @@ class MultimodalSearch:
         )
         if query.picture is not None:
             first = on_first and (lambda found: on_first(self._with_provenance(found)))
-            return self._with_provenance(self._see(query, first))
+            found = self._with_provenance(self._see(query, first))
+            emit(_event_of(found))
+            return found
         found = self._with_provenance(
             self._ask(replace(query, lists=query.lists or chosen.asked() or (), limits=query.limits or chosen.limits()))
         )
+        emit(_event_of(found))
         return _newest_first(found) if query.newest_first or wishes_newest(query.question) else found
 
     def _with_provenance(self, found: MultimodalResult) -> MultimodalResult:
@@ -366,6 +370,11 @@ def _by_picture(lists: Lists) -> Lists:
         "lookalike": likely or alike[:_NEAREST],
         "image": standing_out(lists.get("image", ())),
     }
+
+
+def _event_of(found: MultimodalResult) -> Searched:
+    lists = tuple(ListTimed(one.list, one.state, one.count, one.duration_ms) for one in found.lists)
+    return Searched(lists, len(found.hits), dict(found.timings_ms)["total"])
 
 
 def _newest_first(found: MultimodalResult) -> MultimodalResult:

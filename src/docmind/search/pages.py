@@ -88,7 +88,7 @@ class PageSearch:
         """Set up; `cache` holds the embeddings of questions."""
         self._max_mb, self._settings = settings.reading.max_file_mb, settings.visual
         self._index, self._catalog, self._visual = index, catalog, visual
-        self._cache, self._pictures = cache, VectorCache(_PICTURES)
+        self._cache, self._pictures = cache, VectorCache(_PICTURES, "pictures")
         self._server = ServerLate(index, catalog)
 
     def is_on(self, kind: ModelKind) -> bool:

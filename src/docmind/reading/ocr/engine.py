@@ -30,9 +30,19 @@ from docmind.blocks import pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents import Words, language_of, with_ordinals
 from docmind.errors import ConfigError, DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
+from docmind.observability import OcrFailed, OcrLowConfidence, OcrRead, OcrRetried, emit
 from docmind.reading.ocr.doubt import AGREEING, Probe, Strip, agreement, is_better, probe_of
 from docmind.reading.ocr.tesseract import languages, version_of_tesseract
-from docmind.records.documents import Capability, OcrChoice, OcrEngine, OcrMode, OcrReading, PageFigure, ParsedPage
+from docmind.records.documents import (
+    Capability,
+    OcrChoice,
+    OcrEngine,
+    OcrMode,
+    OcrReading,
+    PageFigure,
+    ParsedPage,
+    page_id_of,
+)
 from docmind.records.search import Quad
 from docmind.runtime import Client, Limits
 from docmind.wording import _, ngettext
@@ -85,6 +95,11 @@ class Ocr:
     def mode(self) -> OcrMode:
         """Return which pages are read."""
         return self._settings.ocr_mode
+
+    @property
+    def min_confidence(self) -> float:
+        """Return the confidence, 0..1, below which a line is not quoted."""
+        return self._settings.ocr_min_confidence
 
     def check(self, choice: OcrChoice) -> None:
         """Raise `ConfigError` where the engine or a language of a choice is not installed."""
@@ -261,9 +276,12 @@ class OcrPass:
     Use it from one thread, as a context manager; `unread` counts pages by error.
     """
 
-    def __init__(self, ocr: Ocr, workers: int, waiting: Callable[[], None], choice: OcrChoice = AS_SET) -> None:
+    def __init__(
+        self, ocr: Ocr, workers: int, waiting: Callable[[], None], choice: OcrChoice = AS_SET, *, doc_id: str
+    ) -> None:
         """Start the threads; `waiting` is called periodically during OCR, and what it raises ends the pass."""
         self._ocr, self._ahead, self._waiting, self._choice = ocr, 2 * workers, waiting, choice
+        self._doc_id = doc_id
         self._mode = choice.mode or ocr.mode
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ocr")
         self.unread: dict[str, int] = {}
@@ -331,9 +349,11 @@ class OcrPass:
         except ReadingError as error:
             self.unread[str(error)] = self.unread.get(str(error), 0) + 1
             self.failed.add(page.page_no)
+            emit(OcrFailed(page_id_of(self._doc_id, page.page_no)))
             return page
         if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
+        self._report(page_id_of(self._doc_id, page.page_no), seen)
         text = with_ordinals(seen.text, language_of(seen.text))
         figures = tuple(_found_again(figure, text) for figure in page.figures)
         read = replace(
@@ -342,6 +362,16 @@ class OcrPass:
         )  # fmt: skip
         read = replace(read, ocr=replace(seen.how, dpi=page.dpi))
         return _with_comments(read, page) if page.blocks else read
+
+    def _report(self, page_id: str, seen: OcrPage) -> None:
+        """Tell of a page that was read."""
+        if seen.how.tries > 1:
+            emit(OcrRetried(page_id, seen.how.tries))
+        if not seen.text.strip():  # a blank page: no word to be sure of
+            return
+        emit(OcrRead(page_id, seen.confidence))
+        if seen.confidence < self._ocr.min_confidence:
+            emit(OcrLowConfidence(page_id, seen.confidence, self._ocr.min_confidence))
 
 
 def _found_again(figure: PageFigure, text: str) -> PageFigure:

@@ -1,0 +1,5 @@
+"""What an operator can see of DocMind at work: events, and the metrics made of them; never text, names or paths."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
