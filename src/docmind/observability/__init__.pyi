@@ -20,8 +20,10 @@ from .events import (
     emit,
     remove_sink,
 )
+from .recent import KEPT, RecentTimes, Stage, StageTimes
 
 __all__ = [
+    "KEPT",
     "Answered",
     "CacheAsked",
     "CacheName",
@@ -37,8 +39,11 @@ __all__ = [
     "OcrLowConfidence",
     "OcrRead",
     "OcrRetried",
+    "RecentTimes",
     "Searched",
     "Sink",
+    "Stage",
+    "StageTimes",
     "add_sink",
     "emit",
     "remove_sink",

@@ -37,9 +37,7 @@ def draw_label(docmind: DocMind, source: Source, question: str, key: str, cited:
     place = f"{key}-label-{cited.checkpoint_id}"
     st.session_state[place] = stands
     st.pills(
-        _("Is page {page_no} of {document} a source for this?").format(
-            page_no=source.page_no, document=called(source)
-        ),
+        _("Is page {page_no} of {document} a source for this?").format(page_no=source.page_no, document=called(source)),
         list(_GRADES),
         format_func=lambda grade: f"{_GRADES[grade][0]} {_(_GRADES[grade][1])}",
         key=place,

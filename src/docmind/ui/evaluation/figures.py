@@ -21,6 +21,23 @@ MEANINGS: dict[Metric, str] = {
     "f1": N_("Recall and precision in one number."),
     "mrr": N_("1 where the first page is right, ½ where it is the second, ⅓ the third."),
 }
+_STAGES = {
+    "total": N_("Whole search"),
+    "search": N_("Whole search"),
+    "answer": N_("Whole answer"),
+    "reading": N_("Reading of a file"),
+    "embed": N_("Meaning of the question"),
+    "embedding": N_("Meaning of the question"),
+    "hits": N_("Places on pages"),
+    "cross_encoder": N_("Cross-encoder"),
+    "rerank": N_("Second look"),
+    "text": N_("List of words"),
+    "code": N_("List of code"),
+    "image": N_("List by look"),
+    "visual": N_("List by parts of pages"),
+    "lookalike": N_("Search by a picture"),
+    "merge": N_("Merging of lists"),
+}
 _SETS = {SAMPLE: N_("Set that comes with DocMind"), LABELS: N_("Your own labels")}
 
 
@@ -44,6 +61,11 @@ def run_name(run: RunSummary) -> str:
 def language_of(code: str) -> str:
     """Return the name of a language for people; a dash for none."""
     return language(code) if code else "–"
+
+
+def stage_name(name: str) -> str:
+    """Return the name of a stage for people. Escape it before drawing."""
+    return _(_STAGES[name]) if name in _STAGES else name.replace("_", " ")
 
 
 def value(number: float) -> str:

@@ -10,7 +10,7 @@ from docmind.records.evaluation import LABELS, SAMPLE, EvaluationSet
 from docmind.ui.app import errors, long_work, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import count, documents
-from docmind.ui.app.long_work import LongWork
+from docmind.ui.app.long_work import LongWork, Report
 from docmind.ui.evaluation.figures import set_name
 from docmind.wording import N_, _, ngettext
 
@@ -56,10 +56,11 @@ def draw(docmind: DocMind, *, is_first: bool) -> None:
 
 
 def _start(name: str) -> None:
-    errors.heed(
-        WORK,
-        lambda: app_state().start(WORK, lambda docmind, report: docmind.evaluation.run(name, progress=report).run_id),
-    )
+    def measure(docmind: DocMind, report: Report) -> str:
+        with app_state().times.paused():
+            return docmind.evaluation.run(name, progress=report).run_id
+
+    errors.heed(WORK, lambda: app_state().start(WORK, measure))
 
 
 def _progress(going: LongWork) -> str:

@@ -18,6 +18,7 @@ from docmind.ui.evaluation.figures import (
     language_of,
     metric_name,
     set_name,
+    stage_name,
     value,
 )
 from docmind.wording import N_, _, ngettext, number_text
@@ -31,20 +32,6 @@ _CATEGORIES = {
     "table": N_("Tables"),
     "keyword": N_("Keywords"),
     "unanswerable": N_("Without an answer"),
-}
-_STAGES = {
-    "total": N_("Whole search"),
-    "embed": N_("Meaning of the question"),
-    "embedding": N_("Meaning of the question"),
-    "answer": N_("Choice of quotes"),
-    "hits": N_("Places on pages"),
-    "cross_encoder": N_("Cross-encoder"),
-    "rerank": N_("Second look"),
-    "text": N_("List of words"),
-    "code": N_("List of code"),
-    "image": N_("List by look"),
-    "visual": N_("List by parts of pages"),
-    "merge": N_("Merging of lists"),
 }
 
 
@@ -69,11 +56,6 @@ def draw(run: Run) -> None:
 def category(name: str) -> str:
     """Return the name of a category for people; a dash for none. Escape it before drawing."""
     return _(_CATEGORIES[name]) if name in _CATEGORIES else name or "–"
-
-
-def stage(name: str) -> str:
-    """Return the name of a stage for people. Escape it before drawing."""
-    return _(_STAGES[name]) if name in _STAGES else name.replace("_", " ")
 
 
 def _told(run: Run) -> str:
@@ -168,7 +150,7 @@ def _draw_stages(stages: Mapping[str, Latency]) -> None:
         return
     st.markdown(f"**{_('Time of each stage')}**")
     parts = sorted(stages.items(), key=lambda item: (item[0] != "total", -item[1].p95_ms))
-    rows = [(stage(name), pace(one.p50_ms / 1000), pace(one.p95_ms / 1000)) for name, one in parts]
+    rows = [(stage_name(name), pace(one.p50_ms / 1000), pace(one.p95_ms / 1000)) for name, one in parts]
     draw_table(("", _("Half of them within"), _("95 of 100 within")), rows, "evaluation-stages")
 
 
@@ -178,9 +160,7 @@ def _draw_failed(run: Run) -> None:
     if not failed:
         st.caption(_("None: a right page was found for each."))
         return
-    st.caption(
-        _("No right page among the first {k}, or answered although no page has the answer.").format(k=run.k)
-    )
+    st.caption(_("No right page among the first {k}, or answered although no page has the answer.").format(k=run.k))
     are_all = bool(st.session_state.get("evaluation-failed-all"))
     for score in failed if are_all else failed[:_FAILED]:
         draw_query(score, f"evaluation-failed-{run.run_id}-{score.query_id}")
@@ -195,7 +175,7 @@ def failures(scores: Sequence[QueryScore]) -> list[QueryScore]:
 
 
 def draw_query(score: QueryScore, key: str, after: QueryScore | None = None) -> None:
-    """Draw a query behind a line that opens it: what was expected and what was found; `after` is that of a later run."""
+    """Draw a query behind a line that opens it: what was expected and found; `after` is that of a later run."""
     words = escape(score.text, limit=140) if score.text else f"*{_('question that was removed')}*"
     if after is not None:
         words = f"{value(score.ndcg)} → {value(after.ndcg)} · {words}"

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _REMOVE = "evaluation-remove"
-_FORMATS = {"json": (N_("Download as JSON"), "application/json", "json"), "trec": (N_("Download as TREC run"), "text/plain", "run")}
+_FORMATS = {
+    "json": (N_("Download as JSON"), "application/json", "json"),
+    "trec": (N_("Download as TREC run"), "text/plain", "run"),
+}
 
 
 def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
