@@ -492,7 +492,10 @@ def older(folder: Path) -> int:
     with opened(folder) as docmind:
         added = [place for place in docmind.vault.database.all(columns) if place not in had]
         new = [one for one in docmind.vault.database.all(others) if one not in had_others]
-        made = ("enclosed", "documents_", "uploads_", "corrections", "figures", "folder_files_")
+        made = (
+            "enclosed", "documents_", "uploads_", "corrections", "figures", "folder_files_", "source_labels",
+            "evaluation_",
+        )  # fmt: skip
         with docmind.vault.database.outside() as db:
             for kind, name in (one for one in new if one[1].startswith(made)):
                 db.execute(f"DROP {kind} IF EXISTS {name}")

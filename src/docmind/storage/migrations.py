@@ -430,6 +430,35 @@ def m028_uploads_that_replace(db: Connection) -> None:
     db.execute("CREATE INDEX folder_files_replacing ON folder_files (doc_id) WHERE before <> ''")
 
 
+def m029_evaluation(db: Connection) -> None:
+    """Create the tables of labels of sources, and of runs of evaluations.
+
+    A run over the user's own labels has the pages it found in `evaluation_pages` and none of their questions, so that
+    both go with the document or the conversation.
+    """
+    db.execute(
+        """CREATE TABLE source_labels (
+            query_id TEXT NOT NULL, thread_id TEXT REFERENCES chat_session ON DELETE CASCADE, question TEXT NOT NULL,
+            doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE, page_no INTEGER NOT NULL,
+            grade INTEGER NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (query_id, doc_id, page_no)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX source_labels_document ON source_labels (doc_id)")
+    db.execute("CREATE INDEX source_labels_thread ON source_labels (thread_id)")
+    db.execute(
+        """CREATE TABLE evaluation_runs (
+            run_id TEXT PRIMARY KEY, made_at_ms INTEGER NOT NULL, set_name TEXT NOT NULL, summary TEXT NOT NULL,
+            record BLOB NOT NULL) WITHOUT ROWID"""
+    )
+    db.execute(
+        """CREATE TABLE evaluation_pages (
+            run_id TEXT NOT NULL REFERENCES evaluation_runs ON DELETE CASCADE, query_id TEXT NOT NULL,
+            doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE, page_no INTEGER NOT NULL,
+            rank INTEGER NOT NULL, grade INTEGER NOT NULL, score REAL NOT NULL,
+            PRIMARY KEY (run_id, query_id, doc_id, page_no)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX evaluation_pages_document ON evaluation_pages (doc_id)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -459,4 +488,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m026_ocr_of_pages,
     m027_mails,
     m028_uploads_that_replace,
+    m029_evaluation,
 )
