@@ -5,13 +5,14 @@ A second press on a choice takes it back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from docmind.errors import DocMindError
 from docmind.records.answers import Source
-from docmind.records.evaluation import GOOD, NO_SOURCE
+from docmind.records.evaluation import GOOD, NO_SOURCE, SourceLabel
 from docmind.ui.app import errors
 from docmind.ui.app.names import called
 from docmind.ui.app.page_links import Cited
@@ -30,12 +31,12 @@ def draw_label(docmind: DocMind, source: Source, question: str, key: str, cited:
     """Draw the two choices for a source of the turn `cited`, with the one that stands."""
     if docmind.is_read_only:
         return
-    stands = errors.attempt(lambda: docmind.evaluation.grade(question, source.doc_id, source.page_no, cited.thread_id))
-    if isinstance(stands, DocMindError):
-        errors.show(stands)
+    labels = errors.attempt(lambda: docmind.evaluation.labels(cited.thread_id))
+    if isinstance(labels, DocMindError):
+        errors.show(labels)
         return
     place = f"{key}-label-{cited.checkpoint_id}"
-    st.session_state[place] = stands
+    st.session_state[place] = _grade(labels, question, source)
     st.pills(
         _("Is page {page_no} of {document} a source for this?").format(page_no=source.page_no, document=called(source)),
         list(_GRADES),
@@ -46,6 +47,12 @@ def draw_label(docmind: DocMind, source: Source, question: str, key: str, cited:
         args=(docmind, source, question, place, cited.thread_id),
     )
     errors.show_of(place)
+
+
+def _grade(labels: Sequence[SourceLabel], question: str, source: Source) -> int | None:
+    words = " ".join(question.split())
+    wanted = (words, source.doc_id, source.page_no)
+    return next((one.grade for one in labels if (one.question, one.doc_id, one.page_no) == wanted), None)
 
 
 def _label(docmind: DocMind, source: Source, question: str, place: str, thread_id: str) -> None:

@@ -26,15 +26,14 @@ def draw(compared: RunComparison) -> None:
     rows = [
         (
             metric_name(metric),
-            value(compared.before.figures[metric].mean),
-            value(compared.after.figures[metric].mean),
-            signed(compared.differences[metric].mean),
-            _sure(compared.differences[metric]),
+            f"{value(compared.before.figures[metric].mean)} → {value(compared.after.figures[metric].mean)}",
+            _difference(compared.differences[metric]),
+            _verdict(compared.differences[metric]),
         )
         for metric in METRICS
         if metric in compared.differences
     ]
-    draw_table(("", _("Before"), _("After"), _("Difference"), _("How sure")), rows, "evaluation-differences")
+    draw_table(("", _("Mean"), _("Difference"), _("Verdict")), rows, "evaluation-differences")
     _draw_changes(_("Better"), compared.better, "better")
     _draw_changes(_("Worse"), compared.worse, "worse")
 
@@ -48,13 +47,16 @@ def summary(compared: RunComparison) -> str:
     )
 
 
-def _sure(difference: Figure) -> str:
-    between = f"{signed(difference.low)} … {signed(difference.high)}"
+def _difference(difference: Figure) -> str:
+    between = _("{low} to {high}").format(low=signed(difference.low), high=signed(difference.high))
+    return f"{signed(difference.mean)} ({between})"
+
+
+def _verdict(difference: Figure) -> str:
+    """Return what the interval tells: where it holds 0, the two runs may be as good as each other."""
     if difference.low > 0:
-        return _("better ({between})").format(between=between)
-    if difference.high < 0:
-        return _("worse ({between})").format(between=between)
-    return _("not clear ({between})").format(between=between)
+        return _("better")
+    return _("worse") if difference.high < 0 else _("not clear")
 
 
 def _draw_settings(compared: RunComparison) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from docmind.records.evaluation import LABELS, METRICS, SAMPLE, Figure, Metric, RunSummary
-from docmind.rich_text import escape
+from docmind.rich_text import escape, one_line
 from docmind.ui.app.format import language, when
 from docmind.wording import N_, _, number_text
 
@@ -52,10 +52,10 @@ def set_name(name: str) -> str:
 
 
 def run_name(run: RunSummary) -> str:
-    """Return what a list calls a run: when it was made, its set, its nDCG. Escape it before drawing."""
+    """Return what a list calls a run: when it was made, its nDCG, its set; a text, not Markdown."""
     ndcg = run.figures.get("ndcg")
     told = f"{metric_name('ndcg')} {value(ndcg.mean)}" if ndcg is not None else ""
-    return " · ".join(part for part in (when(run.made_at_ms), set_name(run.set_name), told) if part)
+    return " · ".join(part for part in (when(run.made_at_ms), told, one_line(set_name(run.set_name))) if part)
 
 
 def language_of(code: str) -> str:

@@ -51,7 +51,9 @@ def draw(docmind: DocMind, *, is_first: bool) -> None:
                     type="primary" if is_first and name == SAMPLE else "secondary", help=_about(one),
                     on_click=_start, args=(name,),
                 )  # fmt: skip
-    st.caption(" ".join(_told(sets[name]) for name in (SAMPLE, LABELS) if name in sets and sets[name].queries))
+    for name in (SAMPLE, LABELS):
+        if name in sets and sets[name].queries:
+            st.caption(_told(sets[name]))
     errors.show_of(WORK)
 
 

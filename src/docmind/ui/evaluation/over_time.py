@@ -31,11 +31,11 @@ def draw(runs: Sequence[RunSummary]) -> None:
     st.subheader(_("Over time"), anchor=False)
     with st.container(key="evaluation-over-time"):
         st.vega_lite_chart(chart(runs), width="stretch", height=_HEIGHT)
-    low = [run for run in runs if _is_low(run)]
-    bound = value(LEAST_NDCG)
-    if low and low[-1] is runs[-1]:
-        told = _("{metric} of the newest run is below {bound}.").format(metric=metric_name("ndcg"), bound=bound)
-        st.warning(told, icon=":material/trending_down:")
+    st.caption(
+        _("Bars: the interval of {metric}. Dashed line: {bound}, below which a run is marked with a ring.").format(
+            metric=metric_name("ndcg"), bound=value(LEAST_NDCG)
+        )
+    )
 
 
 def _is_low(run: RunSummary) -> bool:
@@ -64,17 +64,17 @@ def chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
         "field": "at", "type": "ordinal", "title": None,
         "axis": {
             "labelAngle": 0, "labelLimit": 120, "labelOverlap": True, "grid": False,
-            "labelExpr": f"{json.dumps([when(run.made_at_ms) for run in runs])}[datum.value]",
+            "labelExpr": f"{json.dumps([when(run.made_at_ms).rsplit(', ', 1) for run in runs])}[datum.value]",
         },
     }  # fmt: skip
     y = {
-        "field": "value", "type": "quantitative", "title": None,
-        "scale": {"domain": [max(0.0, int(10 * (floor - 0.05)) / 10), 1.0]}, "axis": {"tickCount": 5, "format": ".2f"},
+        "field": "value", "type": "quantitative", "title": None, "axis": {"tickCount": 5, "format": ".2f"},
+        "scale": {"domain": [max(0.0, int(10 * (floor - 0.05)) / 10), 1.0], "zero": False},
     }  # fmt: skip
     colour = {
         "field": "metric", "type": "nominal", "title": None,
         "scale": {"domain": names, "range": [colour for colour, _shape in _SHOWN.values()]},
-        "legend": {"orient": "top", "symbolSize": 90},
+        "legend": {"orient": "top", "symbolSize": 90, "symbolOpacity": 1},
     }  # fmt: skip
     shape = {
         "field": "metric", "type": "nominal", "title": None,
@@ -85,27 +85,21 @@ def chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
         {"field": "metric", "type": "nominal", "title": _("Metric")},
         {"field": "value", "type": "quantitative", "format": ".2f", "title": _("Mean")},
     ]
-    bound = {"value": LEAST_NDCG, "told": _("least nDCG {bound}").format(bound=value(LEAST_NDCG))}
     return {
         "description": _("Metrics of all runs, the oldest first."),
         "data": {"values": points},
         "layer": [
             {
-                "data": {"values": [bound]},
+                "data": {"values": [{"value": LEAST_NDCG}]},
                 "mark": {"type": "rule", "strokeDash": [5, 4], "color": _ALARM, "opacity": 0.8},
-                "encoding": {"y": {"field": "value", "type": "quantitative"}},
-            },
-            {
-                "data": {"values": [bound]},
-                "mark": {"type": "text", "align": "left", "dy": -7, "x": 4, "color": _ALARM, "fontSize": 12},
-                "encoding": {"y": {"field": "value", "type": "quantitative"}, "text": {"field": "told"}},
+                "encoding": {"y": y},
             },
             {
                 "transform": [{"filter": {"field": "metric", "equal": metric_name("ndcg")}}],
                 "mark": {"type": "rule", "opacity": 0.5, "strokeWidth": 3},
                 "encoding": {
                     "x": x,
-                    "y": {"field": "low", "type": "quantitative"},
+                    "y": {**y, "field": "low"},
                     "y2": {"field": "high"},
                     "color": colour,
                 },

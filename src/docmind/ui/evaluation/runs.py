@@ -9,7 +9,6 @@ import streamlit as st
 
 from docmind.errors import DocMindError
 from docmind.records.evaluation import RunSummary
-from docmind.rich_text import escape
 from docmind.ui.app import errors, state
 from docmind.ui.evaluation import comparison, over_time, report
 from docmind.ui.evaluation.figures import run_name
@@ -38,7 +37,7 @@ def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
             errors.show(compared)
         else:
             comparison.draw(compared)
-    st.subheader(_("Run"), anchor=False)
+    st.subheader(_("Report"), anchor=False)
     run = errors.attempt(lambda: docmind.evaluation.get(chosen.run_id))
     if isinstance(run, DocMindError):
         errors.show(run)
@@ -52,7 +51,7 @@ def _chosen(known: dict[str, RunSummary]) -> tuple[RunSummary, RunSummary | None
     left, right = st.columns(2)
     with left:
         name = st.selectbox(
-            _("Run"), list(known), format_func=lambda run_id: escape(run_name(known[run_id])),
+            _("Run"), list(known), format_func=lambda run_id: run_name(known[run_id]),
             key=state.EVALUATION_RUN,
         )  # fmt: skip
     chosen = known[name]
@@ -62,7 +61,7 @@ def _chosen(known: dict[str, RunSummary]) -> tuple[RunSummary, RunSummary | None
     with right:
         before = st.selectbox(
             _("Compare with"), others,
-            format_func=lambda run_id: escape(run_name(known[run_id])) if run_id else _("No other run"),
+            format_func=lambda run_id: run_name(known[run_id]) if run_id else _("No other run"),
             key=state.EVALUATION_BEFORE, disabled=len(others) == 1,
         )  # fmt: skip
     return chosen, known.get(before)
