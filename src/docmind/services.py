@@ -11,13 +11,13 @@ from docmind import __version__
 from docmind.access import ApiTokens
 from docmind.config import Settings
 from docmind.conversations import Answerer, Conversations, Drafts, Listings
-from docmind.documents import Reader, Uploads
+from docmind.documents import Reader
 from docmind.embedding import TextEmbedder, VectorCache, close_text_model
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
-from docmind.ingest import Folders, Ingest, IngestQueue, Library, Replacements, WebPages
+from docmind.ingest import Folders, Ingest, IngestQueue, Library, WebPages
 from docmind.llm import LanguageModels
-from docmind.maintenance import GarbageCollection, Keys, Purge, Reindexing, Rotation, Snapshots, TextModels
+from docmind.maintenance import GarbageCollection, Keys, Purge, Reindexing, Rotation, Snapshots, TextModels, searching
 from docmind.memory import Memories
 from docmind.model_files import LanguageFiles, models_dir_of
 from docmind.network import Ledger, network_ledger
@@ -30,7 +30,7 @@ from docmind.visual import Visual
 
 if TYPE_CHECKING:
     from docmind.conversations import Examples
-    from docmind.maintenance import Bundles, Doctor
+    from docmind.maintenance import Bundles, Doctor, Evaluation
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,6 +134,15 @@ class Services:
         )
 
     @cached_property
+    def evaluation(self) -> Evaluation:
+        """The measuring of search and answers on labelled sets, and the user's labels of sources."""
+        from docmind.maintenance import Evaluation
+
+        return Evaluation(
+            self.configured, vault=self.vault, embedder=self.embedder, lists=self.lists, answerer=self.answerer
+        )
+
+    @cached_property
     def doctor(self) -> Doctor:
         """The checks of the library, and their repairs."""
         from docmind.maintenance import Doctor, Repairs
@@ -218,69 +227,39 @@ def build(
 
     `models` replaces the configured language models. With `is_model_set` the text model is named by the environment.
     """
-    caches = Caches()
-    queries = caches.join(VectorCache())
-    pictures = caches.join(PagePictures(settings.reading, vault.artifacts, vault.catalog.figures))
-    index = SearchIndex(settings, vault=vault, key=rotation.index_key(), embedder=embedder)
-    lookalike = ImageMatcher(settings.reading, vault.database, vault.catalog, pictures)
-    visual = Visual(settings, vault.database, vault.catalog, pictures, index)
-    index.take_pages_from(visual.images, visual.late)
-    memories = Memories(settings.memory, vault.database, embedder)
+    parts = searching(vault, settings, embedder=embedder, key=rotation.index_key())
     gguf_folder = models_dir_of(settings) / "language"
     language_models = models or LanguageModels(settings.llm, Preferences(vault.database), folder=gguf_folder)
-    uploads = Uploads(settings, vault.database, vault.catalog, vault.artifacts)
-    ingest = Ingest(
-        settings, vault=vault, uploads=uploads, embedder=embedder, index=index, lookalike=lookalike, visual=visual
-    )
-    documents = Library(
-        vault=vault,
-        ingest=ingest,
-        pictures=pictures,
-        visual=visual,
-        bin_days=settings.storage.bin_days,
-        least_certainty=settings.reading.ocr_min_confidence,
-    )
-    replacements = Replacements(vault.database, documents)
-    queue = IngestQueue(uploads, ingest, settings.reading.workers, replacements=replacements)
-    caches.join(documents.outlines)
-    text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
-    page_search = PageSearch(settings, index, vault.catalog, visual, queries)
-    lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search, lookalike, page_search, queries)
-    listings = caches.join(Listings(catalog=vault.catalog, uploads=uploads))
-    answerer = Answerer(
-        settings,
-        catalog=vault.catalog,
-        nodes=vault.nodes,
-        embedder=embedder,
-        search=lists,
-        memories=memories,
-        listings=listings,
-    )
-    caches.join(answerer)
     conversations = Conversations(
-        settings, database=vault.database, pictures=pictures, models=language_models, answerer=answerer
+        settings, database=vault.database, pictures=parts.pictures, models=language_models, answerer=parts.answerer
     )
     snapshots = Snapshots(
-        settings.snapshots, vault=vault, settings=user_settings, library=documents, index=index, embedder=embedder
+        settings.snapshots,
+        vault=vault,
+        settings=user_settings,
+        library=parts.documents,
+        index=parts.index,
+        embedder=embedder,
     )
     return Services(
-        vault=vault, configured=settings, caches=caches, embedder=embedder, queries=queries, network=network_ledger(),
-        reader=Reader(vault.catalog), tokens=ApiTokens(vault.database), pictures=pictures, index=index,
-        lookalike=lookalike, visual=visual, memories=memories, models=language_models,
+        vault=vault, configured=settings, caches=parts.caches, embedder=embedder, queries=parts.queries,
+        network=network_ledger(), reader=Reader(vault.catalog), tokens=ApiTokens(vault.database),
+        pictures=parts.pictures, index=parts.index, lookalike=parts.lookalike, visual=parts.visual,
+        memories=parts.memories, models=language_models,
         language_files=LanguageFiles(gguf_folder, settings.visual.hub_url, language_models.take),
-        ingest=ingest, queue=queue, documents=documents,
+        ingest=parts.ingest, queue=parts.queue, documents=parts.documents,
         folders=Folders(
-            settings, vault=vault, queue=queue, library=documents, replacements=replacements
+            settings, vault=vault, queue=parts.queue, library=parts.documents, replacements=parts.replacements
         ),
-        web_pages=WebPages(user_settings, vault=vault, queue=queue),
-        text_search=text_search, page_search=page_search, lists=lists, answerer=answerer,
-        drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=lists), listings=listings,
+        web_pages=WebPages(user_settings, vault=vault, queue=parts.queue),
+        text_search=parts.text_search, page_search=parts.page_search, lists=parts.lists, answerer=parts.answerer,
+        drafts=Drafts(catalog=vault.catalog, embedder=embedder, search=parts.lists), listings=parts.listings,
         conversations=conversations,
         settings=user_settings, keys=Keys(vault, user_settings), rotation=rotation, snapshots=snapshots,
         text_models=TextModels(settings, vault=vault, embedder=embedder, snapshots=snapshots, is_set=is_model_set),
         erasures=Purge(
-            vault=vault, ingest=ingest, index=index, visual=visual, memories=memories, conversations=conversations,
-            snapshots=snapshots, caches=caches,
+            vault=vault, ingest=parts.ingest, index=parts.index, visual=parts.visual, memories=parts.memories,
+            conversations=conversations, snapshots=snapshots, caches=parts.caches,
         ),
         garbage=GarbageCollection(
             vault.database, vault.catalog, vault.artifacts, vault.clock, settings.storage.keep_aside_days,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rapidfuzz.distance import Levenshtein
 
@@ -71,26 +72,26 @@ def read_questions(path: Path) -> list[Question]:
     """
     try:
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-        return [
-            Question(
-                id=row["id"],
-                text=row["question"],
-                language=row.get("lang", ""),
-                document=Path(row["doc"]).name,
-                pages=frozenset(row["pages"] if "answer" not in row else row.get("pages", ())),
-                tags=frozenset(row.get("tags", ())),
-                source=row.get("source", ""),
-                answer=row.get("answer", ""),
-                elsewhere=frozenset(
-                    (Path(other["doc"]).name, page) for other in row.get("alt", ()) for page in other["pages"]
-                ),
-            )
-            for row in rows
-        ]
+        return [question_of(row) for row in rows]
     except FileNotFoundError as error:
         raise ConfigError(f"{path} is missing.", hint="Give a folder with docs/ and questions.jsonl.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} is not a list of labelled questions: {error!r}.") from error
+
+
+def question_of(row: Mapping[str, Any]) -> Question:
+    """Return the question of one row. Raises `KeyError`, `TypeError`, `ValueError` where it is none."""
+    return Question(
+        id=row["id"],
+        text=row["question"],
+        language=row.get("lang", ""),
+        document=Path(row["doc"]).name,
+        pages=frozenset(row["pages"] if "answer" not in row else row.get("pages", ())),
+        tags=frozenset(row.get("tags", ())),
+        source=row.get("source", ""),
+        answer=row.get("answer", ""),
+        elsewhere=frozenset((Path(other["doc"]).name, page) for other in row.get("alt", ()) for page in other["pages"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)

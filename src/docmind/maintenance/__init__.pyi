@@ -1,6 +1,7 @@
 from .bundle import Bundles, verify_bundle
 from .closed import examine_closed
 from .doctor import LEVELS, Doctor
+from .evaluation import Evaluation
 from .garbage import GarbageCollection
 from .keys import Keys
 from .kinds import KINDS, Kind
@@ -10,6 +11,7 @@ from .reindexing import Reindexing
 from .repair import Repairs
 from .rollback import roll_back
 from .rotation import Rotation
+from .searching import Searching, searching
 from .snapshots import NOW, Snapshots
 from .text_models import TextModels, opened_text_model
 from .tidy import tidy
@@ -21,6 +23,7 @@ __all__ = [
     "STEPS",
     "Bundles",
     "Doctor",
+    "Evaluation",
     "GarbageCollection",
     "Keys",
     "Kind",
@@ -28,12 +31,14 @@ __all__ = [
     "Reindexing",
     "Repairs",
     "Rotation",
+    "Searching",
     "Signer",
     "Snapshots",
     "TextModels",
     "examine_closed",
     "opened_text_model",
     "roll_back",
+    "searching",
     "tidy",
     "told",
     "verify_bundle",

@@ -118,6 +118,20 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
+class GoldenScore:
+    """One golden case: how many pages that a list of page images found, of how many that are needed.
+
+    It is skipped where no image model is in use.
+    """
+
+    case_id: str
+    topic: str
+    state: Literal["passed", "failed", "skipped"]
+    findings: int
+    needed: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """What a list of runs shows. `queries` counts all, `answerable` those that have metrics.
 
@@ -148,6 +162,7 @@ class Run(RunSummary):
     visual_lift: Figure | None = None
     """How much more of the labelled pages of visual queries is found with lists of page images than without them."""
 
+    golden: tuple[GoldenScore, ...] = ()
     skipped: tuple[str, ...] = ()
     scores: tuple[QueryScore, ...] = ()
 

@@ -7,6 +7,7 @@
     .vault.json.1a2b3c4d.new                                            one of them while it is replaced
     artifacts/<64 hex><suffix>.enc    .new-<16 hex> while it is written   sealed files
     aside/                                                              sealed files that no row knows
+    evaluation/<16 hex>/                                                a library that is being measured, of this form
     index/                                                              the embedded index: see `docmind.index`
     late/<16 hex>.i8  <16 hex>.p8                                       vectors of page patches
     staging/<16 hex>.db (-wal, -shm, -journal)                          databases on their way in or out of a bundle
@@ -25,6 +26,7 @@ import contextlib
 import errno
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +35,10 @@ from docmind.errors import VaultError
 from docmind.storage.files import is_folder, is_regular, read_own
 from docmind.wording import N_, _
 
-FOLDERS = ("artifacts", "aside", "index", "late", "snapshots", "staging")
+MEASURED = "evaluation"
+"""The folder with libraries of sets that are being measured."""
+
+FOLDERS = ("artifacts", "aside", MEASURED, "index", "late", "snapshots", "staging")
 FILES = (
     "vault.json", "vault.db", "vault.db-wal", "vault.db-shm", "vault.db-journal", "vault.db-new",
     "vault.db-new-journal", "lock", "mark", "reserve", "app.json", "command.json",
@@ -48,6 +53,7 @@ ARTIFACT = re.compile(r"[0-9a-f]{64}(?:\.[a-z0-9]{1,8}){1,2}")
 LATE = re.compile(r"[0-9a-f]{16}\.[ip]8")
 STAGED = re.compile(r"[0-9a-f]{16}\.db(?:-wal|-shm|-journal)?")
 SNAPSHOT = re.compile(r"[0-9a-f]{16}")
+MEASURED_LIBRARY = re.compile(r"[0-9a-f]{16}")
 SEGMENT = re.compile(r"([0-9a-f]{64})\.segment")
 STATE = re.compile(r"state-[0-9a-f]{16}")
 SNAPSHOT_FILE = re.compile(rf"manifest\.jsonl|{STATE.pattern}")
@@ -147,7 +153,13 @@ def foreign_files(data_dir: Path) -> Iterator[str]:
 
 
 def _foreign_inside(folder: os.DirEntry[str]) -> Iterator[str]:
-    if folder.name == "snapshots":
+    if folder.name == MEASURED:
+        for inner in _sorted(folder):
+            if _is_measured(inner):
+                yield from (f"{inner.name}/{name}" for name in foreign_files(Path(inner.path)))
+            elif inner.name not in _HARMLESS:
+                yield inner.name
+    elif folder.name == "snapshots":
         for inner in _sorted(folder):
             form = _form_in_snapshots(inner.name)
             if form and inner.is_dir(follow_symlinks=False):
@@ -156,6 +168,11 @@ def _foreign_inside(folder: os.DirEntry[str]) -> Iterator[str]:
                 yield inner.name
     elif form := _FORMS.get(folder.name):
         yield from _foreign_to(folder, form)
+
+
+def _is_measured(entry: os.DirEntry[str]) -> bool:
+    """Tell whether an entry of `evaluation` is a library that is, or was, measured."""
+    return bool(MEASURED_LIBRARY.fullmatch(entry.name)) and entry.is_dir(follow_symlinks=False)
 
 
 def _foreign_to(folder: os.DirEntry[str], form: re.Pattern[str]) -> Iterator[str]:
@@ -193,7 +210,8 @@ def _is_of_a_vault(entry: os.DirEntry[str]) -> bool:
 def remove_strays(data_dir: Path) -> None:
     """Remove what a killed process left half-written.
 
-    That is `vault.json`, `mark`, a compacted `vault.db`, staged databases, and files of snapshots.
+    That is `vault.json`, `mark`, a compacted `vault.db`, staged databases, files of snapshots, and libraries that were
+    measured.
 
     Only for the holder of the lock.
     """
@@ -204,6 +222,11 @@ def remove_strays(data_dir: Path) -> None:
     for stray in (*own_files(data_dir, _STRAY), *own_files(data_dir / "staging", STAGED), *unfinished):
         with contextlib.suppress(OSError):  # a read-only vault keeps them; they hold nothing in clear
             stray.unlink(missing_ok=True)
+    measured = os.scandir(data_dir / MEASURED) if is_folder(data_dir / MEASURED) else ()
+    for library in [Path(entry.path) for entry in measured if _is_measured(entry)]:
+        with contextlib.suppress(OSError):
+            if not any(foreign_files(library)):
+                shutil.rmtree(library)
 
 
 def _check_empty(data_dir: Path) -> None:

@@ -1,0 +1,282 @@
+"""Measuring search and answers on labelled sets, comparing the runs, and the user's own labels."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docmind import __version__
+from docmind.config import Settings
+from docmind.errors import ConfigError
+from docmind.evaluation import (
+    VISUAL,
+    LabelledSet,
+    SourceLabels,
+    difference_of,
+    figure_of,
+    labelled_set,
+    read_set,
+    sample_folder,
+)
+from docmind.maintenance.evaluation_runs import KeptRuns
+from docmind.maintenance.measured_library import measured_library
+from docmind.maintenance.measuring import Measured, Measuring
+from docmind.records.evaluation import (
+    LABELS,
+    METRICS,
+    SAMPLE,
+    EvaluationSet,
+    Figure,
+    Group,
+    Outcomes,
+    QueryChange,
+    QueryScore,
+    Run,
+    RunComparison,
+    RunSummary,
+    SourceLabel,
+)
+from docmind.records.query import Query
+from docmind.vault import Vault
+from docmind.wording import _
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from docmind.conversations import Answerer
+    from docmind.embedding import TextEmbedder
+    from docmind.search import MultimodalSearch
+
+Progress = Callable[[int, int], None]
+"""Gets how many documents and queries are done, and how many there are; what it raises stops the run."""
+
+_ALL_OF: dict[str, tuple[str, ...]] = {
+    "reading": ("ocr", "ocr_mode", "ocr_languages", "ocr_doubt", "ocr_tries", "ocr_min_confidence"),
+    "embedding": ("precision",),
+    "retrieve": (
+        "k", "candidates", "fusion", "rrf_k", "rerank", "cross_encoder", "cross_encoder_pages", "dedup_key", "expand",
+        "similarity_cutoff",
+    ),
+    "search": ("lists", "merge", "text_limit", "code_limit", "image_limit", "visual_limit", "looks"),
+    "answer": ("quotes", "threshold", "sure"),
+    "visual": ("image_model", "late_model", "rerank"),
+}  # fmt: skip
+"""The settings on which figures depend, by group; a run notes them."""
+
+
+class Evaluation:
+    """Measures an open library, or others with its settings, and keeps the runs. Thread-safe."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        vault: Vault,
+        embedder: TextEmbedder,
+        lists: MultimodalSearch,
+        answerer: Answerer,
+    ) -> None:
+        """Set up; `lists` and `answerer` are those of the open library, on which the user's labels are measured."""
+        self._settings, self._vault, self._embedder = settings, vault, embedder
+        self._lists, self._answerer = lists, answerer
+        self._kept, self._labels = KeptRuns(vault.database), SourceLabels(vault.database)
+
+    def sets(self) -> tuple[EvaluationSet, ...]:
+        """Return the sets that have a name: the one that comes with DocMind, and the user's labels if there are any."""
+        known = [read_set(SAMPLE)] if sample_folder().is_dir() else []
+        return tuple(
+            EvaluationSet(
+                one.name, len(one.documents), len(one.queries),
+                tuple(sorted({query.language for query in one.queries if query.language})),
+            )
+            for one in (*known, self._own_set())
+            if one.queries
+        )  # fmt: skip
+
+    def run(
+        self,
+        name: str | Path = SAMPLE,
+        *,
+        k: int = 10,
+        filters: Mapping[str, str] | None = None,
+        answers: bool = True,
+        progress: Progress | None = None,
+    ) -> Run:
+        """Measure a set, keep the run and return it.
+
+        `name` is that of a set (`sets`) or a folder. The documents of a set are read into a library of their own, which
+        is removed afterwards; the user's labels are measured on the open one. With `answers` each query is answered
+        too, without a language model. `filters` choose queries by their facts.
+
+        Raises `ConfigError` where there is no such set, or no query is left, `DiskFullError`, `VaultError`, and what
+        `progress` raises; nothing is kept then.
+        """
+        self._vault.database.check_writable()
+        Query("k", k=k)  # checks its bounds before anything is read
+        began, wanted = time.monotonic(), dict(filters or {})
+        chosen = self._own_set() if str(name) == LABELS else read_set(name)
+        if not chosen.queries:
+            raise ConfigError(
+                _("There are no labels yet."), hint=_("Say of sources of answers in the chat whether they are good.")
+            )
+        chosen = chosen.filtered(wanted)
+        tell = progress or (lambda done, total: None)
+        with self._measuring(chosen, k, answers, tell) as (measuring, refused):
+            read, total = len(chosen.documents), len(chosen.documents) + len(chosen.queries)
+            measured = measuring.run(chosen.queries, lambda done: tell(read + done, total))
+            visual = [query for query in chosen.queries if query.category in VISUAL and query.is_answerable]
+            lift = measuring.lift(visual) if visual else None
+            tell(total, total)
+        run = self._run_of(chosen, measured, k, wanted, time.monotonic() - began)
+        run = replace(run, visual_lift=lift, skipped=(*chosen.skipped, *refused))
+        self._kept.keep(run)
+        return run
+
+    def runs(self) -> tuple[RunSummary, ...]:
+        """Return the runs that are kept, the newest first."""
+        return self._kept.all()
+
+    def get(self, name: str) -> Run:
+        """Return the run of an id, a beginning of it, or `latest`. Raises `NotFoundError`, `DamagedError`."""
+        return self._kept.get(name)
+
+    def remove(self, name: str) -> RunSummary:
+        """Remove a run, and return it. Raises `NotFoundError`."""
+        return self._kept.remove(name)
+
+    def compare(self, before: str, after: str) -> RunComparison:
+        """Compare two runs query by query. Raises as `get`, and `ConfigError` where they have no query in common."""
+        return compared(self._kept.get(before), self._kept.get(after))
+
+    def label(
+        self, question: str, doc_id: str, page_no: int, grade: int | None, *, thread_id: str = ""
+    ) -> SourceLabel | None:
+        """Label a page as a good source for a question (2) or as none (0), or remove the label (None).
+
+        Raises `NotFoundError` where there is no such page or conversation, `ConfigError`.
+        """
+        return self._labels.put(question, doc_id, page_no, grade, thread_id=thread_id)
+
+    def labels(self, thread_id: str | None = None) -> tuple[SourceLabel, ...]:
+        """Return the user's labels, all or those of a conversation ("" for questions outside of any)."""
+        return self._labels.all(thread_id)
+
+    def _own_set(self) -> LabelledSet:
+        names = {info.doc_id: info.document for info in self._vault.catalog.documents() if info.status == "ready"}
+        return labelled_set(self._labels, names)
+
+    @contextmanager
+    def _measuring(
+        self, chosen: LabelledSet, k: int, answers: bool, tell: Progress
+    ) -> Iterator[tuple[Measuring, tuple[str, ...]]]:
+        if chosen.uploads is None:
+            yield Measuring(
+                lists=self._lists, answerer=self._answerer, names=lambda doc_id, document: (doc_id,), k=k,
+                by_document=False, answers=answers,
+            ), ()  # fmt: skip
+            return
+        total = len(chosen.documents) + len(chosen.queries)
+        with measured_library(chosen, self._settings, self._embedder, lambda done: tell(done, total)) as library:
+            names = library.names
+            yield Measuring(
+                lists=library.parts.lists, answerer=library.parts.answerer,
+                names=lambda doc_id, document: names.get(doc_id, (document,)), k=k, by_document=chosen.by_document,
+                answers=answers,
+            ), library.refused  # fmt: skip
+
+    def _run_of(
+        self, chosen: LabelledSet, measured: Measured, k: int, filters: Mapping[str, str], seconds: float
+    ) -> Run:
+        ranked = [score for score in measured.scores if score.is_answerable]
+        return Run(
+            run_id=secrets.token_hex(8), made_at_ms=time.time_ns() // 1_000_000, set_name=chosen.name,
+            version=__version__, k=k, queries=len(chosen.queries), answerable=len(ranked), seconds=seconds,
+            settings=self._in_force(), filters=filters, figures=_figures(ranked),
+            by_language=_groups(ranked, lambda score: score.language),
+            by_category=_groups(ranked, lambda score: score.category),
+            outcomes=_outcomes(measured.scores), stages=measured.stages(), golden=tuple(measured.golden),
+            scores=tuple(measured.scores),
+        )  # fmt: skip
+
+    def _in_force(self) -> dict[str, str]:
+        """Return the settings and models that figures depend on; of a folder its last name alone."""
+        found = {"text model": Path(self._embedder.name).name}
+        for group, names in _ALL_OF.items():
+            values = getattr(self._settings, group)
+            for name in names:
+                value = getattr(values, name)
+                told = Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+                found[f"{group}.{name}"] = "" if told is None else str(told)
+        return found
+
+
+def compared(before: Run, after: Run) -> RunComparison:
+    """Return the difference of two runs over the answerable queries of both. Raises `ConfigError` without any."""
+    earlier = {score.query_id: score for score in before.scores if score.is_answerable}
+    pairs = [
+        QueryChange(earlier[score.query_id], score)
+        for score in after.scores
+        if score.is_answerable and score.query_id in earlier
+    ]
+    if not pairs:
+        raise ConfigError(
+            _("These two runs have no query in common."), hint=_("Compare two runs of one set: docmind evaluate list")
+        )
+    gains = sorted(((pair.after.ndcg - pair.before.ndcg, pair) for pair in pairs), key=lambda one: one[0])
+    worse = tuple(pair for gain, pair in gains if gain < 0)
+    better = tuple(pair for gain, pair in reversed(gains) if gain > 0)
+    return RunComparison(
+        before=_summary(before),
+        after=_summary(after),
+        differences={metric: _difference(pairs, metric) for metric in METRICS},
+        better=better,
+        worse=worse,
+        same=len(pairs) - len(better) - len(worse),
+        settings={
+            name: (before.settings.get(name, ""), after.settings.get(name, ""))
+            for name in sorted(before.settings.keys() | after.settings.keys())
+            if before.settings.get(name) != after.settings.get(name)
+        },
+    )
+
+
+def _difference(pairs: Sequence[QueryChange], metric: str) -> Figure:
+    before, after = (
+        {pair.before.query_id: getattr(side, metric) for pair, side in zip(pairs, sides, strict=True)}
+        for sides in ([pair.before for pair in pairs], [pair.after for pair in pairs])
+    )
+    return difference_of(before, after)
+
+
+def _summary(run: Run) -> RunSummary:
+    return RunSummary(
+        run.run_id, run.made_at_ms, run.set_name, run.version, run.k, run.queries, run.answerable, run.seconds,
+        run.settings, run.filters, run.figures,
+    )  # fmt: skip
+
+
+def _figures(scores: Sequence[QueryScore]) -> dict[str, Figure]:
+    return {metric: figure_of([getattr(score, metric) for score in scores]) for metric in METRICS}
+
+
+def _groups(scores: Sequence[QueryScore], of: Callable[[QueryScore], str]) -> dict[str, Group]:
+    members: dict[str, list[QueryScore]] = {}
+    for score in scores:
+        members.setdefault(of(score), []).append(score)
+    return {name: Group(len(those), _figures(those)) for name, those in sorted(members.items()) if name}
+
+
+def _outcomes(scores: Iterable[QueryScore]) -> Outcomes:
+    told: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    right = 0
+    for score in scores:
+        if score.outcome:
+            told[score.is_answerable][score.outcome] += 1
+            right += score.outcome == "answer" and score.is_right
+    return Outcomes(dict(told[True]), dict(told[False]), right)
