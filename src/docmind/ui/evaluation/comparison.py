@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from docmind.records.evaluation import METRICS, Figure, QueryChange, RunComparison
+from docmind.records.evaluation import LABELS, METRICS, Figure, QueryChange, RunComparison
 from docmind.ui.app.format import when
 from docmind.ui.evaluation.figures import draw_table, metric_name, signed, value
 from docmind.ui.evaluation.report import draw_query
@@ -34,8 +34,9 @@ def draw(compared: RunComparison) -> None:
         if metric in compared.differences
     ]
     draw_table(("", _("Mean"), _("Difference"), _("Verdict")), rows, "evaluation-differences")
-    _draw_changes(_("Better"), compared.better, "better")
-    _draw_changes(_("Worse"), compared.worse, "worse")
+    is_own = compared.after.set_name == LABELS
+    _draw_changes(_("Better"), compared.better, "better", is_own=is_own)
+    _draw_changes(_("Worse"), compared.worse, "worse", is_own=is_own)
 
 
 def summary(compared: RunComparison) -> str:
@@ -67,11 +68,11 @@ def _draw_settings(compared: RunComparison) -> None:
     draw_table((_("Setting"), _("Before"), _("After")), rows, "evaluation-changed-settings")
 
 
-def _draw_changes(title: str, changes: Sequence[QueryChange], key: str) -> None:
+def _draw_changes(title: str, changes: Sequence[QueryChange], key: str, *, is_own: bool) -> None:
     if not changes:
         return
     st.markdown(f"**{title} ({number_text(len(changes))})**")
     for change in changes[:_SHOWN]:
-        draw_query(change.before, f"evaluation-{key}-{change.before.query_id}", change.after)
+        draw_query(change.before, f"evaluation-{key}-{change.before.query_id}", change.after, is_own=is_own)
     if len(changes) > _SHOWN:
         st.caption(_("and {n} more").format(n=number_text(len(changes) - _SHOWN)))

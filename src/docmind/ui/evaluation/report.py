@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from docmind.records.evaluation import METRICS, GradedPage, Group, Latency, QueryScore, Run
+from docmind.records.evaluation import LABELS, METRICS, GradedPage, Group, Latency, QueryScore, Run
 from docmind.rich_text import escape
 from docmind.ui.app.format import count, duration, pace, when
 from docmind.ui.app.page_links import reader_link
@@ -163,7 +163,7 @@ def _draw_failed(run: Run) -> None:
     st.caption(_("No right page among the first {k}, or answered although no page has the answer.").format(k=run.k))
     are_all = bool(st.session_state.get("evaluation-failed-all"))
     for score in failed if are_all else failed[:_FAILED]:
-        draw_query(score, f"evaluation-failed-{run.run_id}-{score.query_id}")
+        draw_query(score, f"evaluation-failed-{run.run_id}-{score.query_id}", is_own=run.set_name == LABELS)
     if len(failed) > _FAILED:
         label = count(ngettext("Show all {n}", "Show all {n}", len(failed)), len(failed))
         st.toggle(label, key="evaluation-failed-all")
@@ -174,8 +174,11 @@ def failures(scores: Sequence[QueryScore]) -> list[QueryScore]:
     return [score for score in scores if (score.mrr == 0 if score.is_answerable else score.outcome == "answer")]
 
 
-def draw_query(score: QueryScore, key: str, after: QueryScore | None = None) -> None:
-    """Draw a query behind a line that opens it: what was expected and found; `after` is that of a later run."""
+def draw_query(score: QueryScore, key: str, after: QueryScore | None = None, *, is_own: bool) -> None:
+    """Draw a query behind a line that opens it: what was expected and found; `after` is that of a later run.
+
+    `is_own` says that its pages are those of the open library, to which links lead.
+    """
     words = escape(score.text, limit=140) if score.text else f"*{_('question that was removed')}*"
     if after is not None:
         words = f"{value(score.ndcg)} → {value(after.ndcg)} · {words}"
@@ -186,31 +189,25 @@ def draw_query(score: QueryScore, key: str, after: QueryScore | None = None) -> 
         about = [one for one in (language_of(score.language), category(score.category)) if one != "–"]
         if about:
             st.caption(escape(" · ".join(about)))
-        st.markdown(f"**{_('Expected')}**")
-        _draw_pages(score.relevant, _("No page has the answer."))
-        if after is None:
-            st.markdown(f"**{_('Found')}**")
-            _draw_pages(score.found[:_FOUND], _("No page was found."), score.relevant)
-            return
-        for title, one in ((_("Found before"), score), (_("Found after"), after)):
-            st.markdown(f"**{title}**")
-            _draw_pages(one.found[:_FOUND], _("No page was found."), score.relevant)
+        _draw_pages(_("Expected"), score.relevant, _("No page has the answer."), is_own=is_own)
+        found = [(_("Found"), score)] if after is None else [(_("Found before"), score), (_("Found after"), after)]
+        for title, one in found:
+            _draw_pages(title, one.found[:_FOUND], _("No page was found."), is_own=is_own, is_marked=True)
 
 
-def _draw_pages(pages: Sequence[GradedPage], none: str, right: Sequence[GradedPage] = ()) -> None:
-    known = {_place(page) for page in right if page.grade}
-    lines = [f"1. {_page(page)}{' :material/check:' if _place(page) in known else ''}" for page in pages]
+def _draw_pages(title: str, pages: Sequence[GradedPage], none: str, *, is_own: bool, is_marked: bool = False) -> None:
+    st.markdown(f"**{title}**")
+    lines = [
+        f"1. {_page(page, is_own=is_own)}{' :material/check:' if is_marked and page.grade else ''}" for page in pages
+    ]
     st.markdown("\n".join(lines) if lines else none)
 
 
-def _place(page: GradedPage) -> tuple[str, int]:
-    return page.doc_id or page.document, page.page_no
-
-
-def _page(page: GradedPage) -> str:
+def _page(page: GradedPage, *, is_own: bool) -> str:
     name = escape(page.document, limit=72) or f"*{_('erased document')}*"
     told = _("{document}, page {page}").format(document=name, page=page.page_no) if page.page_no else name
-    return f"[{told}]({reader_link(page.doc_id, page.page_no)})" if page.doc_id and page.page_no else told
+    is_linked = is_own and page.doc_id and page.page_no
+    return f"[{told}]({reader_link(page.doc_id, page.page_no)})" if is_linked else told
 
 
 def _draw_settings(run: Run) -> None:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.client import encode
 from docmind.errors import DocMindError
-from docmind.records.evaluation import RunSummary
+from docmind.evaluation import trec_run
+from docmind.records.evaluation import Run, RunSummary
+from docmind.rich_text import file_name
 from docmind.ui.app import errors, state
 from docmind.ui.evaluation import comparison, over_time, report
 from docmind.ui.evaluation.figures import run_name
-from docmind.wording import N_, _
+from docmind.wording import _
 
 if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _REMOVE = "evaluation-remove"
-_FORMATS = {
-    "json": (N_("Download as JSON"), "application/json", "json"),
-    "trec": (N_("Download as TREC run"), "text/plain", "run"),
-}
 
 
 def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
@@ -41,9 +41,10 @@ def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
     run = errors.attempt(lambda: docmind.evaluation.get(chosen.run_id))
     if isinstance(run, DocMindError):
         errors.show(run)
+        run = None
     else:
         report.draw(run)
-    _draw_actions(docmind, chosen, is_whole=not isinstance(run, DocMindError))
+    _draw_actions(docmind, chosen, run)
 
 
 def _chosen(known: dict[str, RunSummary]) -> tuple[RunSummary, RunSummary | None]:
@@ -67,14 +68,11 @@ def _chosen(known: dict[str, RunSummary]) -> tuple[RunSummary, RunSummary | None
     return chosen, known.get(before)
 
 
-def _draw_actions(docmind: DocMind, chosen: RunSummary, *, is_whole: bool) -> None:
+def _draw_actions(docmind: DocMind, chosen: RunSummary, run: Run | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="evaluation-actions"):
-        for form, (label, kind, ending) in _FORMATS.items() if is_whole else ():
-            st.download_button(
-                _(label), lambda form=form: docmind.evaluation.export(chosen.run_id, form),
-                file_name=f"docmind-{chosen.set_name}-{chosen.run_id[:8]}.{ending}", mime=kind,
-                key=f"evaluation-download-{form}", icon=":material/download:", on_click="ignore",
-            )  # fmt: skip
+        if run is not None:
+            _draw_download(_("Download as JSON"), run, "json", lambda: json.dumps(encode(Run, run), indent=2))
+            _draw_download(_("Download as TREC run"), run, "txt", lambda: trec_run(run))
         if not docmind.is_read_only:
             with st.popover(_("Remove"), icon=":material/delete:"):
                 st.markdown(_("This run is removed for good. Your labels stay."))
@@ -83,3 +81,10 @@ def _draw_actions(docmind: DocMind, chosen: RunSummary, *, is_whole: bool) -> No
                     args=(_REMOVE, lambda: docmind.evaluation.remove(chosen.run_id)),
                 )  # fmt: skip
     errors.show_of(_REMOVE)
+
+
+def _draw_download(label: str, run: Run, ending: str, made: Callable[[], str]) -> None:
+    st.download_button(
+        label, made, file_name=f"docmind-{file_name(run.set_name)}-{run.run_id[:8]}.{ending}",
+        key=f"evaluation-download-{ending}", icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
