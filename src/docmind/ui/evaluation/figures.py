@@ -24,7 +24,7 @@ MEANINGS: dict[Metric, str] = {
 _STAGES = {
     "total": N_("Whole search"),
     "search": N_("Whole search"),
-    "answer": N_("Whole answer"),
+    "answer": N_("Choice of quotes"),
     "reading": N_("Reading of a file"),
     "embed": N_("Meaning of the question"),
     "embedding": N_("Meaning of the question"),

@@ -64,7 +64,8 @@ def _row(one: StageTimes) -> tuple[str, ...]:
         return duration(ms) if one.stage in ("answer", "reading") else pace(ms / 1000)
 
     slow = _(" · slow") if is_slow(one) else ""
-    return stage_name(one.stage), number_text(one.count), told(one.p50_ms), told(one.p95_ms) + slow
+    name = _("Whole answer") if one.stage == "answer" else stage_name(one.stage)
+    return name, number_text(one.count), told(one.p50_ms), told(one.p95_ms) + slow
 
 
 def reasons(
