@@ -262,6 +262,16 @@ def snapshots(docmind: Any) -> None:
         docmind.snapshots.remove_database("before-m001-1600000000000")
 
 
+def evaluations(docmind: Any) -> None:
+    assert docmind.evaluation.runs() == ()
+    for ask in (
+        lambda: docmind.evaluation.get("latest"), lambda: docmind.evaluation.compare("latest", "latest"),
+        lambda: docmind.evaluation.remove("latest"),
+    ):  # fmt: skip
+        with pytest.raises(NotFoundError):
+            ask()
+
+
 def care(docmind: Any) -> None:
     assert docmind.doctor.examine("quick").is_well
     assert docmind.doctor.repair("quick").mended == ()
@@ -311,7 +321,7 @@ def retrievers(docmind: Any) -> None:
 
 CHAPTERS: tuple[Callable[[Any], None], ...] = (
     looking, editing, correcting, the_bin, erasing, collections, the_queue, searching, answers, conversations,
-    one_question, memories, models, settings, tokens, snapshots, care, paths, retrievers,
+    one_question, memories, models, settings, tokens, snapshots, evaluations, care, paths, retrievers,
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from docmind.cli import (
     compare,
     doctor,
     documents,
+    evaluate,
     figures,
     find,
     gc,
@@ -100,6 +101,6 @@ for _command in (
     *(threads.threads, memory.memory, models.models, models.embed, documents.delete, reread.reread, documents.reindex),
     *(library.get, library.rename, library.tag, library.collection, library.bin_, purge.purge, purge.receipts_),
     *(app.app, documents.accept, documents.status, documents.open_, keys.keys, bundle.bundle, settings.settings, gc.gc),
-    *(snapshot.snapshot, doctor.doctor, tokens.tokens, mcp.mcp),
+    *(snapshot.snapshot, doctor.doctor, tokens.tokens, mcp.mcp, evaluate.evaluate),
 ):
     main.add_command(_command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -51,6 +51,8 @@ def _value(value: Any) -> Any:
         return list(value)
     if isinstance(value, tuple | list):
         return [_value(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _value(item) for name, item in value.items()}
     return plain(value) if is_dataclass(value) else value
 
 

@@ -31,6 +31,7 @@ from docmind.records.documents import (
     UploadState,
 )
 from docmind.records.drafts import CheckedDraft
+from docmind.records.evaluation import Run, RunComparison, RunSummary
 from docmind.records.listed import Listed
 from docmind.records.listings import Listable
 from docmind.records.models import EmbeddingProgress, ModelCard
@@ -152,7 +153,7 @@ _REQUIRED = {
     "documents.find_binned": _name, "documents.bin": _docs, "documents.restore": _docs,
     "documents.new_collection": _name, "documents.collection": _name, "documents.rename_collection": _name,
     "documents.collect": _docs, "queue.remove": ("upload_ids",), "queue.unlock": ("password",),
-    "snapshots.find": _name, "snapshots.find_document": _name,
+    "snapshots.find": _name, "evaluation.compare": ("after",), "snapshots.find_document": _name,
     "erasures.erase": _docs, "search": _question, "search_by_picture": ("picture",), "ask": _question,
     "check": ("draft",), "conversations.find_thread": _name, "conversations.rename": ("title",),
     "conversations.start": _question, "conversations.ask": _question, "memories.add": ("text",), "memories.find": _name,
@@ -256,6 +257,13 @@ CALLS = (
     }),
     Call("snapshots.pin", "POST", "/snapshots/{snapshot_id}/pin", SnapshotInfo, {"snapshot_id": Name, "pinned": bool}),
     Call("snapshots.remove", "DELETE", "/snapshots/{snapshot_id}", SnapshotInfo, {"snapshot_id": Name}),
+    # evaluations
+    Call("evaluation.runs", "GET", "/evaluations", tuple[RunSummary, ...]),
+    Call("evaluation.get", "GET", "/evaluations/{name}", Run, {"name": Name}),
+    Call("evaluation.compare", "GET", "/evaluations/{before}/difference", RunComparison, {
+        "before": Name, "after": Name,
+    }),
+    Call("evaluation.remove", "DELETE", "/evaluations/{name}", RunSummary, {"name": Name}),
     # collections
     Call("documents.collections", "GET", "/collections", tuple[Collection, ...]),
     Call("documents.new_collection", "POST", "/collections", Collection, {"name": Name, "doc_ids": Ids}),

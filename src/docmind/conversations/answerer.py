@@ -124,4 +124,5 @@ class Answerer:
             outcome=outcome,
             told=told,
             needs=intent.needs,
+            confidence=quotes.confidence,
         )

@@ -31,6 +31,7 @@ from docmind.records.evaluation import (
     LABELS,
     METRICS,
     SAMPLE,
+    Calibration,
     EvaluationSet,
     Figure,
     Group,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Gets how many documents and queries are done, and how many there are; what it raises stops the run."""
 
+_BINS = 5  # of confidences
 _ALL_OF: dict[str, tuple[str, ...]] = {
     "reading": ("ocr", "ocr_mode", "ocr_languages", "ocr_doubt", "ocr_tries", "ocr_min_confidence"),
     "embedding": ("precision",),
@@ -200,7 +202,8 @@ class Evaluation:
             settings=self._in_force(), filters=filters, figures=_figures(ranked),
             by_language=_groups(ranked, lambda score: score.language),
             by_category=_groups(ranked, lambda score: score.category),
-            outcomes=_outcomes(measured.scores), stages=measured.stages(), golden=tuple(measured.golden),
+            outcomes=_outcomes(measured.scores), calibration=_calibration(measured.scores),
+            stages=measured.stages(), golden=tuple(measured.golden),
             scores=tuple(measured.scores),
         )  # fmt: skip
 
@@ -224,7 +227,7 @@ def compared(before: Run, after: Run) -> RunComparison:
         for score in after.scores
         if score.is_answerable and score.query_id in earlier
     ]
-    if not pairs:
+    if not pairs or before.set_name != after.set_name:
         raise ConfigError(
             _("These two runs have no query in common."), hint=_("Compare two runs of one set: docmind evaluate list")
         )
@@ -270,6 +273,22 @@ def _groups(scores: Sequence[QueryScore], of: Callable[[QueryScore], str]) -> di
     for score in scores:
         members.setdefault(of(score), []).append(score)
     return {name: Group(len(those), _figures(those)) for name, those in sorted(members.items()) if name}
+
+
+def _calibration(scores: Sequence[QueryScore]) -> tuple[Calibration, ...]:
+    bins = list[Calibration]()
+    for number in range(_BINS):
+        low, high = number / _BINS, (number + 1) / _BINS
+        those = [
+            (one.confidence, one.is_answerable)
+            for one in scores
+            if one.confidence is not None and number == min(int(one.confidence * _BINS), _BINS - 1)
+        ]
+        if those:
+            confidence = sum(value for value, _answerable in those) / len(those)
+            share = sum(answerable for _value, answerable in those) / len(those)
+            bins.append(Calibration(low, high, len(those), confidence, share))
+    return tuple(bins)
 
 
 def _outcomes(scores: Iterable[QueryScore]) -> Outcomes:

@@ -89,9 +89,10 @@ class Measuring:
         answer = self._answered(query, measured) if self._answers else None
         return QueryScore(
             query.id, query.text, query.language, query.category, query.is_answerable, metrics.ndcg, metrics.recall,
-            metrics.precision, metrics.f1, metrics.mrr, outcome=answer.outcome if answer else "",
+            metrics.precision, metrics.f1, metrics.mrr, outcome=answer.outcome if answer else None,
             is_right=answer is not None and self._is_right(query, answer), ms=duration,
             relevant=tuple(page for page in query.relevant if page.grade), found=found,
+            confidence=answer.confidence if answer else None,
         )  # fmt: skip
 
     def _scored(self, query: LabelledQuery, hits: Sequence[MultimodalHit]) -> tuple[Scored, tuple[GradedPage, ...]]:

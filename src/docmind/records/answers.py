@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from docmind.records.documents import Box, Provenance, placed_name, with_provenance
@@ -200,6 +200,8 @@ class Answer:
     computed: Computed | None = None
     listing: Listing | None = None
     other: Answer | None = None
+    confidence: float | None = field(default=None, compare=False, metadata={"is_inner": True})
+    """The probability that the documents answer, 0..1; None where no passages were weighed."""
 
     def __post_init__(self) -> None:
         is_quoting = any(source.kind == "quote" for source in self.sources)

@@ -20,6 +20,11 @@ METRICS: dict[Metric, str] = {
 }
 """The metrics of a ranking, each with its name for people; all lie in 0..1, and more is better."""
 
+GoldenState = Literal["passed", "failed", "skipped"]
+
+GOLDEN_STATES: dict[GoldenState, str] = {"passed": N_("passed"), "failed": N_("failed"), "skipped": N_("skipped")}
+"""The words for the outcome of a golden case."""
+
 SAMPLE = "sample"
 """The name of the set that comes with DocMind."""
 
@@ -60,7 +65,7 @@ class QueryScore:
     """One query of a run, with what is labelled (`relevant`) and what was found, best first.
 
     Metrics are 0 where nothing is labelled (`is_answerable` is False): such a query counts for outcomes alone.
-    `mrr` is the reciprocal of the first rank with a relevant page. `outcome` is empty where no answer was asked for.
+    `mrr` is the reciprocal of the first rank with a relevant page. `outcome` is None where no answer was asked for.
     `ms` is the duration of the search. `text` is empty for a label that was removed since.
     """
 
@@ -74,13 +79,26 @@ class QueryScore:
     precision: float = 0.0
     f1: float = 0.0
     mrr: float = 0.0
-    outcome: Outcome | Literal[""] = ""
+    outcome: Outcome | None = None
     is_right: bool = False
     """Whether the first quote of the answer lies on a relevant page."""
 
     ms: float = 0.0
     relevant: tuple[GradedPage, ...] = ()
     found: tuple[GradedPage, ...] = ()
+    confidence: float | None = None
+    """The probability that the documents answer, as the answer weighed it; None without passages to weigh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The questions whose confidence lies from `low` up to `high`: its mean, and which share a document answers."""
+
+    low: float
+    high: float
+    questions: int
+    confidence: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +144,7 @@ class GoldenScore:
 
     case_id: str
     topic: str
-    state: Literal["passed", "failed", "skipped"]
+    state: GoldenState
     findings: int
     needed: int
 
@@ -158,6 +176,7 @@ class Run(RunSummary):
     by_language: Mapping[str, Group] = field(default_factory=dict)
     by_category: Mapping[str, Group] = field(default_factory=dict)
     outcomes: Outcomes = Outcomes()
+    calibration: tuple[Calibration, ...] = ()
     stages: Mapping[str, Latency] = field(default_factory=dict)
     visual_lift: Figure | None = None
     """How much more of the labelled pages of visual queries is found with lists of page images than without them."""

@@ -1,0 +1,93 @@
+"""`docmind evaluate` on a small set: tables, JSON, run files of TREC, comparisons, and refusals in one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from docmind.errors import ConfigError, NotFoundError
+from shells import Shell, sentence_of
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
+
+def birds(shell: Shell) -> Path:
+    folder = shell.files / "birds"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "grey herons.txt").write_text("Herons wait in shallow water for fish.")
+    (folder / "docs" / "storks.txt").write_text("Storks nest on chimneys and clatter.")
+    rows = [
+        {"id": "a", "query": "herons in shallow water", "lang": "en", "category": "place",
+         "relevant": [{"doc": "grey herons.txt", "page": 1, "relevance": 2}]},
+        {"id": "b", "query": "nest on chimneys", "lang": "pt", "category": "\x1b[31mred",
+         "relevant": [{"doc": "storks.txt", "page": 1, "relevance": 2}]},
+        {"id": "c", "query": "the price of a tram", "lang": "en", "category": "none", "relevant": []},
+    ]  # fmt: skip
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\nno row\n")
+    return folder
+
+
+def test_a_set_is_measured_shown_compared_and_removed(shell: Shell) -> None:
+    folder = birds(shell)
+    told = shell.run("evaluate", folder, "--k", "2").stdout
+    lines = told.splitlines()
+    assert "birds  3 queries  nDCG@2 1.000" in lines[0]
+    assert [line.split()[:2] for line in lines if line.startswith("language")] == [
+        ["language", "en"],
+        ["language", "pt"],
+    ]
+    assert "\x1b" not in told
+    assert "Not used: queries.jsonl, row 4: no JSON object" in told
+    assert "Of 2 questions with an answer" in told
+    (run,) = shell.json("evaluate", "list")["runs"]
+    assert (run["set_name"], run["answerable"], run["figures"]["ndcg"]["mean"]) == ("birds", 2, 1.0)
+    again = shell.run(
+        "evaluate", folder, "--k", "2", "--against", "latest", "--no-answers", DOCMIND_RETRIEVE__FUSION="dense"
+    )
+    assert "retrieve.fusion: sum → dense" in again.stdout
+    assert " better, " in again.stdout
+    assert len(shell.json("evaluate", "list")["runs"]) == 2
+    found = shell.json("evaluate", "compare", run["run_id"])
+    assert len(found["better"]) + len(found["worse"]) + found["same"] == 2
+    assert shell.json("evaluate", "remove", run["run_id"][:8])["run_id"] == run["run_id"]
+    assert len(shell.json("evaluate", "list")["runs"]) == 1
+
+
+def test_a_run_is_written_for_other_tools(shell: Shell) -> None:
+    """The figures that another tool computes from the run file are those of the run."""
+    folder, out = birds(shell), shell.files / "run.trec"
+    shell.run("evaluate", "run", folder, "--k", "2", "--no-answers", "--format", "trec", "--out", out)
+    qrels = [ir_measures.Qrel("a", "grey_herons.txt#1", 2), ir_measures.Qrel("b", "storks.txt#1", 2)]
+    found = ir_measures.calc_aggregate([ir_measures.nDCG @ 2], qrels, ir_measures.read_trec_run(str(out)))
+    shown = json.loads(shell.run("evaluate", "show", "latest", "--format", "json").stdout)
+    assert found[ir_measures.nDCG @ 2] == pytest.approx(shown["figures"]["ndcg"]["mean"])
+    assert {score["query_id"] for score in shown["scores"]} == {"a", "b", "c"}
+    taken = shell.run("evaluate", "show", "--format", "trec", "--out", out, code=ConfigError.exit_code)
+    assert "already exists" in sentence_of(taken)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("nowhere",), ConfigError.exit_code, "no set for an evaluation"),
+        (("labels",), ConfigError.exit_code, "no labels yet"),
+        (("birds", "--filter", "language"), ConfigError.exit_code, "no filter"),
+        (("birds", "--filter", "colour=red"), ConfigError.exit_code, "can't be filtered by colour"),
+        (("birds", "--against", "abc"), NotFoundError.exit_code, "no run abc"),
+        (("show",), NotFoundError.exit_code, "no run latest"),
+        (("compare", "a", "b"), NotFoundError.exit_code, "no run a"),
+        (("birds", "--k", "0"), 2, "from 1 to 1000"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_sentence(shell: Shell, words: tuple[str, ...], code: int, said: str) -> None:
+    folder = birds(shell)
+    shell.run("add", shell.file("otters.txt", b"Otters swim under the bridge."))
+    result = shell.run("evaluate", *(folder if word == "birds" else word for word in words), code=code)
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
