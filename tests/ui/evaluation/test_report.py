@@ -20,7 +20,7 @@ from docmind.records.evaluation import (
     Run,
     RunComparison,
 )
-from docmind.ui.evaluation import comparison, figures, over_time, report
+from docmind.ui.evaluation import comparison, figures, over_time, report, runs
 
 HOSTILE = "Rent | ![x](http://127.0.0.1:9/c.png) :red[r] $x$ <img src=x>"
 
@@ -102,8 +102,7 @@ def test_a_comparison_names_the_settings_and_the_queries_that_changed() -> None:
 
 
 def test_the_chart_marks_runs_below_the_bound_and_loads_nothing() -> None:
-    runs = [run(0.8, 1_000), run(0.6, 90_000_000), run(0.7, 90_000_001)]
-    told = over_time.chart(runs)
+    told = over_time.chart([run(0.8, 1_000), run(0.6, 90_000_000), run(0.7, 90_000_001)])
     points = told["data"]["values"]
     assert [point["at"] for point in points if point["is_low"]] == [1]
     assert {point["metric"] for point in points} == {"nDCG", "Recall", "MRR"}
@@ -116,4 +115,6 @@ def test_numbers_and_names_are_told_for_people() -> None:
     assert figures.signed(-0.001) == "0.00"
     assert figures.run_name(replace(run(), set_name="my\nset")).endswith("nDCG 0.80 · my set")
     assert [one.query_id for one in report.failures(run().scores)] == ["bad", "wrong"]
+    names = runs.names_of([run(run_id="a" * 16), run(run_id="b" * 16), run(0.7, run_id="c" * 16)])
+    assert len(set(names.values())) == 3, "two runs of one minute are told apart"
     assert comparison.summary(compared()) == "3 better, 1 worse, 7 the same"

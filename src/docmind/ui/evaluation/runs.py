@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _REMOVE = "evaluation-remove"
+_ID = 8  # characters of an id that are shown
 
 
 def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
@@ -49,10 +51,11 @@ def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
 
 def _chosen(known: dict[str, RunSummary]) -> tuple[RunSummary, RunSummary | None]:
     """Draw the choice of a run and of an earlier one; return both."""
+    names = names_of(known.values())
     left, right = st.columns(2)
     with left:
         name = st.selectbox(
-            _("Run"), list(known), format_func=lambda run_id: run_name(known[run_id]),
+            _("Run"), list(known), format_func=names.__getitem__,
             key=state.EVALUATION_RUN,
         )  # fmt: skip
     chosen = known[name]
@@ -62,10 +65,17 @@ def _chosen(known: dict[str, RunSummary]) -> tuple[RunSummary, RunSummary | None
     with right:
         before = st.selectbox(
             _("Compare with"), others,
-            format_func=lambda run_id: run_name(known[run_id]) if run_id else _("No other run"),
+            format_func=lambda run_id: names.get(run_id) or _("No other run"),
             key=state.EVALUATION_BEFORE, disabled=len(others) == 1,
         )  # fmt: skip
     return chosen, known.get(before)
+
+
+def names_of(runs: Iterable[RunSummary]) -> dict[str, str]:
+    """Return the names of runs by their ids, each another one: a field keeps a choice by its name."""
+    names = {run.run_id: run_name(run) for run in runs}
+    times = Counter(names.values())
+    return {run_id: f"{name} · {run_id[:_ID]}" if times[name] > 1 else name for run_id, name in names.items()}
 
 
 def _draw_actions(docmind: DocMind, chosen: RunSummary, run: Run | None) -> None:
@@ -85,6 +95,6 @@ def _draw_actions(docmind: DocMind, chosen: RunSummary, run: Run | None) -> None
 
 def _draw_download(label: str, run: Run, ending: str, made: Callable[[], str]) -> None:
     st.download_button(
-        label, made, file_name=f"docmind-{file_name(run.set_name)}-{run.run_id[:8]}.{ending}",
+        label, made, file_name=f"docmind-{file_name(run.set_name)}-{run.run_id[:_ID]}.{ending}",
         key=f"evaluation-download-{ending}", icon=":material/download:", on_click="ignore",
     )  # fmt: skip
