@@ -139,8 +139,9 @@ class Services:
         from docmind.maintenance import Evaluation
 
         return Evaluation(
-            self.configured, vault=self.vault, embedder=self.embedder, lists=self.lists, answerer=self.answerer
-        )
+            self.configured, vault=self.vault, embedder=self.embedder, lists=self.lists, answerer=self.answerer,
+            visual=self.visual,
+        )  # fmt: skip
 
     @cached_property
     def doctor(self) -> Doctor:

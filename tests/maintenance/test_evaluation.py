@@ -17,6 +17,8 @@ from docmind.config import RetrieveSettings
 from docmind.errors import CancelledError, ConfigError, DamagedError, NotFoundError
 from docmind.records.documents import Upload
 from docmind.records.evaluation import GOOD, LABELS, NO_SOURCE
+from docmind_testkit import COLOURS
+from looking import album, looking
 
 HERONS, STORKS = "Herons wait in shallow water for fish.", "Storks nest on chimneys and clatter."
 QUERIES: Sequence[dict[str, Any]] = (
@@ -144,6 +146,28 @@ def test_golden_cases_need_an_image_model(docmind: DocMind, tmp_path: Path) -> N
     assert [(one.case_id, one.state, one.needed) for one in run.golden] == [("g1", "skipped", 1)]
     assert run.scores == ()
     assert any("golden.yaml" in one for one in run.skipped)
+
+
+def test_pages_without_words_are_found_by_the_image_model_in_use(tmp_path: Path) -> None:
+    """A picture page that only its look finds: recall gains by lists of page images, and the golden case passes."""
+    chosen = set_in(tmp_path / "birds", [
+        {"id": "p", "query": "red", "lang": "en", "category": "picture",
+         "relevant": [{"doc": "picture.tiff", "page": 4, "relevance": 2}]},
+    ])  # fmt: skip
+    (chosen / "docs" / "picture.tiff").write_bytes(album("picture", *COLOURS).data)
+    (chosen / "golden.yaml").write_text(
+        "- id: g1\n  input: {topic: red, language: en}\n  expected: {min_findings: 1}\n  metadata: {visual: true}\n"
+    )
+    with looking(tmp_path, late_model="off") as docmind:
+        run = docmind.evaluation.run(chosen, k=3, answers=False)
+        assert run.settings["visual.image_model"] == "fake-image"
+        assert [(one.state, one.findings > 0) for one in run.golden] == [("passed", True)]
+        assert run.visual_lift is not None
+        assert (run.scores[0].recall, run.visual_lift.mean) == (1.0, 1.0)
+    with looking(tmp_path, image_model="off", late_model="off") as docmind:
+        without = docmind.evaluation.run(chosen, k=3, answers=False)
+        assert (without.settings["visual.image_model"], without.visual_lift) == ("off", None)
+        assert [one.state for one in without.golden] == ["skipped"]
 
 
 def test_a_corpus_of_beir_is_judged_by_document(docmind: DocMind, tmp_path: Path) -> None:

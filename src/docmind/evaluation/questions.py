@@ -7,7 +7,6 @@ ranking holds every labelled page first (Järvelin & Kekäläinen 2002).
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 from docmind.errors import ConfigError
+from docmind.evaluation.metrics import scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,9 @@ class Judged:
 
 def judge(question: Question, pages: Iterable[tuple[str, int]]) -> Judged:
     """Score a ranking of `(document, page_no)` against the labels; nDCG@5 is at most 1."""
-    gains = [question.is_on(document, page_no) for document, page_no in pages]
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(5, len(question.pages)) + 1))
-    gained = sum(1 / math.log2(rank + 1) for rank, gain in enumerate(gains[:5], 1) if gain)
-    return Judged(gains.index(True) + 1 if True in gains else 0, min(gained / ideal, 1.0) if ideal else 0.0)
+    gains = [int(question.is_on(document, page_no)) for document, page_no in pages]
+    ndcg = scored(gains, [1] * len(question.pages), 5).ndcg  # above 1 where pages of other documents are found too
+    return Judged(gains.index(1) + 1 if 1 in gains else 0, min(ndcg, 1.0))
 
 
 def score(judged: Sequence[Judged]) -> Scores:

@@ -27,7 +27,8 @@ from docmind.records.values import LONGEST_QUESTION
 from docmind.wording import _
 
 MOST_QUERIES, MOST_DOCUMENTS = 20_000, 20_000
-_LARGEST_FILE = 512 << 20  # bytes of a list of queries or judgements, or of a corpus
+_LARGEST_MB, _LARGEST_GOLDEN = 512, 1 << 20
+_LARGEST_FILE = _LARGEST_MB << 20  # bytes of a document, of a list of queries or judgements, or of a corpus
 _NAMED = 100  # rows that a run names, at most
 _GRADES = range(11)
 _Made = TypeVar("_Made")
@@ -171,7 +172,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ConfigError(
-                _("{path} is larger than {most} MB.").format(path=path, most=_LARGEST_FILE >> 20),
+                _("{path} is larger than {most} MB.").format(path=path, most=_LARGEST_MB),
                 hint=_("Give a part of it."),
             )
         with path.open(encoding="utf-8", errors="replace") as file:
@@ -211,7 +212,7 @@ def _whole(value: object, name: str, least: int) -> int:
 
 def _read_sample(name: str, folder: Path) -> LabelledSet:
     skipped = list[str]()
-    documents = _documents_of(folder)
+    documents = _documents_of(folder, skipped)
     known = {path.name for path in documents}
 
     def query_of(row: dict[str, Any]) -> LabelledQuery:
@@ -242,8 +243,9 @@ def _golden(path: Path, skipped: list[str]) -> list[LabelledQuery]:
     import yaml
 
     try:
-        cases = yaml.safe_load(path.read_text("utf-8"))
-    except (yaml.YAMLError, OSError, UnicodeDecodeError, RecursionError) as error:
+        with path.open(encoding="utf-8") as file:
+            cases = yaml.safe_load(file.read(_LARGEST_GOLDEN))
+    except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             _("{path} can't be read: {reason}.").format(path=path, reason=type(error).__name__),
             hint=_("docs/evaluation.md has the forms of sets."),
@@ -273,10 +275,11 @@ def _read_questions(name: str, folder: Path) -> LabelledSet:
     def query_of(row: dict[str, Any]) -> LabelledQuery:
         one = question_of(row)
         places = sorted({(one.document, page) for page in one.pages} | one.elsewhere) or [(one.document, 0)]
-        relevant = tuple(GradedPage(document, page, 2) for document, page in places)
+        relevant = tuple(GradedPage(document, _whole(page, "pages", 0), 2) for document, page in places)
         return LabelledQuery(
-            one.id, _text(one.text, "question"), one.language, min(one.tags, default=""), relevant, {"tag": one.tags}
-        )
+            _text(one.id, "id"), _text(one.text, "question"), str(one.language), str(min(one.tags, default="")),
+            relevant, {"tag": frozenset(map(str, one.tags))},
+        )  # fmt: skip
 
     def unanswerable_of(row: dict[str, Any]) -> LabelledQuery:
         text = _text(row["question"], "question")
@@ -285,13 +288,16 @@ def _read_questions(name: str, folder: Path) -> LabelledSet:
     queries = _used(folder / "questions.jsonl", query_of, skipped)
     if (folder / "unanswerable.jsonl").is_file():
         queries += _used(folder / "unanswerable.jsonl", unanswerable_of, skipped)
-    return _of_files(name, _documents_of(folder), _once(queries, skipped), skipped)
+    return _of_files(name, _documents_of(folder, skipped), _once(queries, skipped), skipped)
 
 
-def _documents_of(folder: Path) -> list[Path]:
-    for name in ("docs", "files"):
-        if (folder / name).is_dir():
-            return sorted(one for one in (folder / name).iterdir() if one.is_file() and not one.name.startswith("."))
+def _documents_of(folder: Path, skipped: list[str]) -> list[Path]:
+    place = next((folder / name for name in ("docs", "files") if (folder / name).is_dir()), None)
+    if place is not None:
+        files = sorted(one for one in place.iterdir() if one.is_file() and not one.name.startswith("."))
+        large = [one for one in files if one.stat().st_size > _LARGEST_FILE]
+        skipped += [_("{path} is larger than {most} MB.").format(path=one.name, most=_LARGEST_MB) for one in large]
+        return [one for one in files if one not in large]
     raise ConfigError(
         _("{folder} has no folder docs with documents.").format(folder=folder),
         hint=_("docs/evaluation.md has the forms of sets."),

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from docmind.conversations import Answerer
     from docmind.embedding import TextEmbedder
     from docmind.search import MultimodalSearch
+    from docmind.visual import Visual
 
 Progress = Callable[[int, int], None]
 """Gets how many documents and queries are done, and how many there are; what it raises stops the run."""
@@ -83,9 +84,13 @@ class Evaluation:
         embedder: TextEmbedder,
         lists: MultimodalSearch,
         answerer: Answerer,
+        visual: Visual,
     ) -> None:
-        """Set up; `lists` and `answerer` are those of the open library, on which the user's labels are measured."""
-        self._settings, self._vault, self._embedder = settings, vault, embedder
+        """Set up; `lists` and `answerer` are those of the open library, on which the user's labels are measured.
+
+        Sets are measured with its text model, and with the image models that are chosen in `visual`.
+        """
+        self._settings, self._vault, self._embedder, self._visual = settings, vault, embedder, visual
         self._lists, self._answerer = lists, answerer
         self._kept, self._labels = KeptRuns(vault.database), SourceLabels(vault.database)
 
@@ -184,7 +189,7 @@ class Evaluation:
             ), ()  # fmt: skip
             return
         total = len(chosen.documents) + len(chosen.queries)
-        with measured_library(chosen, self._settings, self._embedder, lambda done: tell(done, total)) as library:
+        with measured_library(chosen, self._chosen(), self._embedder, lambda done: tell(done, total)) as library:
             names = library.names
             yield Measuring(
                 lists=library.parts.lists, answerer=library.parts.answerer,
@@ -207,11 +212,17 @@ class Evaluation:
             scores=tuple(measured.scores),
         )  # fmt: skip
 
+    def _chosen(self) -> Settings:
+        """Return the settings with the image models that are in use, which may be chosen in the library itself."""
+        models = {kind: self._visual.choice.model_to_use(kind) for kind in ("image", "late")}
+        named = {f"{kind}_model": model.name if model else "off" for kind, model in models.items()}
+        return self._settings.model_copy(update={"visual": self._settings.visual.model_copy(update=named)})
+
     def _in_force(self) -> dict[str, str]:
         """Return the settings and models that figures depend on; of a folder its last name alone."""
-        found = {"text model": Path(self._embedder.name).name}
+        found, chosen = {"text model": Path(self._embedder.name).name}, self._chosen()
         for group, names in _ALL_OF.items():
-            values = getattr(self._settings, group)
+            values = getattr(chosen, group)
             for name in names:
                 value = getattr(values, name)
                 told = Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value

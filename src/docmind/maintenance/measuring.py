@@ -134,7 +134,8 @@ class Measuring:
         needed = int(next(iter(query.facts["golden"])))
         result = self._lists.search(Query(query.text, k=self._k))
         states = {report.list: report.state for report in result.lists}
-        findings = sum(any(origin.list in _LOOKS for origin in hit.origins) for hit in result.hits)
+        seen = [hit for hit in result.hits if any(origin.list in _LOOKS for origin in hit.origins)]
+        findings = len({hit.page_id for hit in (*seen, *result.looks)})
         is_on = any(states.get(name) in ("ran", "empty") for name in _LOOKS)
         state = "skipped" if not is_on else "passed" if findings >= needed else "failed"
         return GoldenScore(query.id, query.text, state, findings, needed)
