@@ -76,7 +76,7 @@ def _about(one: EvaluationSet) -> str:
 
 def _told(one: EvaluationSet) -> str:
     if one.name == SAMPLE:
-        return _("{set}: {what}; about a minute. Your library is not touched.").format(
+        return _("{set}: {what}; a minute or two. Your library is not touched.").format(
             set=set_name(one.name), what=_about(one)
         )
     return _("{set}: {what}, asked of your library.").format(set=set_name(one.name), what=_about(one))

@@ -26,11 +26,21 @@ from docmind.wording import N_, _, ngettext, number_text
 _FAILED = 20  # queries that failed and are listed at first
 _FOUND = 5  # pages of a query that are listed
 _OUTCOMES = {"answer": N_("Answered"), "maybe": N_("May answer"), "not found": N_("Not found")}
+_GOLDEN = {"passed": N_("passed"), "failed": N_("failed"), "skipped": N_("skipped")}
 _CATEGORIES = {
-    "text": N_("Words"),
-    "visual": N_("Look of pages"),
+    "number": N_("Numbers"),
+    "date": N_("Dates"),
+    "person": N_("People"),
+    "list": N_("Lists"),
+    "definition": N_("Definitions"),
+    "comparison": N_("Comparisons"),
     "table": N_("Tables"),
-    "keyword": N_("Keywords"),
+    "code": N_("Code"),
+    "scan": N_("Scans"),
+    "paraphrase": N_("In other words"),
+    "yes-no": N_("Yes or no"),
+    "picture": N_("Pictures"),
+    "cross-language": N_("Across languages"),
     "unanswerable": N_("Without an answer"),
 }
 
@@ -43,6 +53,8 @@ def draw(run: Run) -> None:
     _draw_groups(_("By language"), {language_of(name): group for name, group in run.by_language.items()}, "languages")
     _draw_groups(_("By kind of question"), {category(name): one for name, one in run.by_category.items()}, "categories")
     _draw_outcomes(run)
+    _draw_confidence(run)
+    _draw_golden(run)
     _draw_stages(run.stages)
     _draw_failed(run)
     _draw_settings(run)
@@ -143,6 +155,26 @@ def _draw_outcomes(run: Run) -> None:
                 n=number_text(answered), right=number_text(outcomes.right)
             )
         )
+
+
+def _draw_confidence(run: Run) -> None:
+    if not run.calibration:
+        return
+    st.markdown(f"**{_('Confidence')}**")
+    rows = [(value(one.confidence), value(one.share), number_text(one.questions)) for one in run.calibration]
+    draw_table((_("Mean confidence"), _("With an answer"), _("Questions")), rows, "evaluation-confidence")
+    st.caption(_("How sure DocMind is that the documents answer, and the part of these questions that have an answer."))
+
+
+def _draw_golden(run: Run) -> None:
+    asked = [one for one in run.golden if one.state != "skipped"]
+    if not asked:
+        return
+    st.markdown(f"**{_('Pages by look')}**")
+    rows = [
+        (one.topic, f"{number_text(one.findings)} / {number_text(one.needed)}", _(_GOLDEN[one.state])) for one in asked
+    ]
+    draw_table(("", _("Pages found"), _("Verdict")), rows, "evaluation-golden")
 
 
 def _draw_stages(stages: Mapping[str, Latency]) -> None:
