@@ -16,7 +16,7 @@ from browser.test_settings import choose
 from desks import plain_in
 from docmind.records.documents import Upload
 from libraries import Library, confirm
-from served import App, Server, Tab, tab, take
+from served import WAIT_MS, App, Server, Tab, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -92,13 +92,13 @@ def test_two_runs_around_a_change_of_a_setting_are_compared(browser: Any, server
         choose(one, "Search by", "Words only")
         one.page.get_by_text("Saved").first.wait_for()
         measure(one)
-        expect(one.page.get_by_role("heading", name="Over time")).to_be_visible()
+        one.page.get_by_role("heading", name="Over time").wait_for()
         one.page.get_by_role("combobox", name="Compare with").click()
         one.page.get_by_role("option", name="Your own labels").first.click()
         one.page.get_by_role("heading", name="Compared").wait_for()
         one.idle()
         changed = one.page.locator(".st-key-evaluation-changed-settings")
-        expect(changed).to_contain_text("retrieve.fusion")
+        expect(changed).to_contain_text("retrieve.fusion", timeout=WAIT_MS)
         expect(changed).to_contain_text("sparse")
         one.page.get_by_text("0 better, 0 worse, 2 the same").wait_for()
         take(one, "evaluation-compared")
@@ -116,6 +116,6 @@ def test_two_runs_around_a_change_of_a_setting_are_compared(browser: Any, server
         one.page.get_by_role("heading", name="Over time").wait_for(state="detached")
         one.page.get_by_role("tab", name="Performance").click()
         one.idle()
-        expect(one.page.locator(".st-key-performance-stages")).to_contain_text("Whole answer")
+        expect(one.page.locator(".st-key-performance-stages")).to_contain_text("Whole answer", timeout=WAIT_MS)
         assert not faults(one, "performance")
         assert not one.complaints
