@@ -249,9 +249,7 @@ class Ingest:
         took = (time.monotonic() - started) * 1000 / max(1, len(results))
         return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
 
-    def _read_texts(
-        self, files: Sequence[tuple[int, QueuedFile]], step: Step, *, later: bool
-    ) -> list[_Texts]:
+    def _read_texts(self, files: Sequence[tuple[int, QueuedFile]], step: Step, *, later: bool) -> list[_Texts]:
         """Read texts in a thread and embed those read before meanwhile."""
         made: list[_Texts] = []
         reader = ThreadPoolExecutor(1, thread_name_prefix="texts")

@@ -22,9 +22,11 @@ from .events import (
 )
 from .logs import start_logs
 from .metrics import METRICS, Metric, Metrics, Reading, process_metrics
+from .recent import KEPT, RecentTimes, Stage, StageTimes
 from .traces import Operation, start_traces, stop_traces, traced
 
 __all__ = [
+    "KEPT",
     "METRICS",
     "Answered",
     "CacheAsked",
@@ -45,8 +47,11 @@ __all__ = [
     "OcrRetried",
     "Operation",
     "Reading",
+    "RecentTimes",
     "Searched",
     "Sink",
+    "Stage",
+    "StageTimes",
     "add_sink",
     "emit",
     "process_metrics",

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from docmind.config import Settings
 from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
-from docmind.observability import start_logs, start_traces
+from docmind.observability import RecentTimes, add_sink, remove_sink, start_logs, start_traces
 from docmind.runtime import Background
 from docmind.storage import once_free
 from docmind.ui.app.activity import Activity
@@ -47,6 +47,8 @@ class AppState:
         self._unapplied: tuple[str, ...] = ()  # the settings among it
         self._works: dict[str, LongWork] = {}
         self.activity = Activity()
+        self.times = RecentTimes()
+        add_sink(self.times)
         self._locking = Background("lock")
         self._is_lock_wanted = False
 
@@ -290,6 +292,7 @@ class AppState:
     def close(self) -> None:
         """Release the vault. Idempotent."""
         self._locking.close()
+        remove_sink(self.times)
         with self._lock:
             if self._docmind is not None:
                 self._docmind.close()

@@ -105,6 +105,8 @@ KEY_CHANGED = "key_changed"  # bool: this tab changed what opens the library
 PICTURE = "picture"  # PictureSearch: the picture that is searched for; absent where there is none
 PICTURE_BOX = "picture_box"  # int: a counter that empties the box for pictures
 PICTURE_WORDS = "picture_words"  # str: words that are searched for along with the picture
+EVALUATION_RUN = "evaluation_run"  # str: the id of the run that is shown
+EVALUATION_BEFORE = "evaluation_before"  # str: the id of the run that it is compared with; "" for none
 
 
 _THREAD_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
