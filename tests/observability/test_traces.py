@@ -112,7 +112,7 @@ class Collector(BaseHTTPRequestHandler):
         self.send_response(self.status)
         self.end_headers()
 
-    def log_message(self, *_: Any) -> None: ...
+    def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002 - the name there
 
 
 @pytest.fixture
