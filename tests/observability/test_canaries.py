@@ -25,7 +25,7 @@ from docmind.client import CALLS
 from docmind.config import ReadingSettings
 from docmind.errors import DocMindError
 from docmind.observability import add_sink, remove_sink, stop_traces, traces
-from docmind.observability.logs import log_event
+from docmind.observability.logs import EventLog
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 from docmind.records.values import bounds_of
@@ -75,6 +75,7 @@ class Listening:
 
     def __init__(self) -> None:
         self.log, self.spans = io.StringIO(), InMemorySpanExporter()
+        self.events = EventLog()
         self._handler = logging.StreamHandler(self.log)
         self._handler.setFormatter(JsonLines())
 
@@ -84,13 +85,14 @@ class Listening:
         root.addHandler(self._handler)
         root.setLevel(logging.INFO)
         ours.setLevel(logging.DEBUG)
-        add_sink(log_event)
+        add_sink(self.events.take)
         traces._trace_to(self.spans, is_at_once=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         stop_traces()
-        remove_sink(log_event)
+        remove_sink(self.events.take)
+        self.events.flush()
         root = logging.getLogger()
         root.removeHandler(self._handler)
         root.setLevel(self._levels[0])
