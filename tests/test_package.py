@@ -130,6 +130,9 @@ def test_the_wheel_of_the_checkout_and_that_of_the_sdist_hold_the_same(wheel: Pa
     names = [set(zipfile.ZipFile(one).namelist()) for one in (wheel, build("wheel", ROOT, tmp_path / "built"))]
     assert names[0] == names[1]
     assert {"docmind/py.typed", "docmind/ui/pages/start.py", "docmind/ui/app/streamlit.toml"} <= names[0]
+    sample = {name.removeprefix("docmind/evaluation/sample_set/") for name in names[0] if "/sample_set/" in name}
+    assert {"LICENSE", "README.md", "golden.yaml", "queries.jsonl"} <= sample
+    assert sum(name.startswith("docs/") for name in sample) == 20
     weights = [name for name in names[0] if name.endswith((".onnx", ".bin", ".gguf", ".pt"))]
     assert weights == []
 

@@ -605,6 +605,32 @@ def settings(walk: Walk) -> None:
     walk.text("Saved")
 
 
+def evaluation(walk: Walk) -> None:
+    """Label a source, measure before and after a change, compare, and look at the times."""
+    walk.go("/evaluation")
+    walk.take("nothing-measured")
+    walk.go("/")
+    walk.tab.ask("How much is the monthly rent?")
+    walk.press("Good source", "radio")
+    walk.take("labelled")
+    for fusion in ("Words only", "Words and meaning"):
+        walk.go("/settings?section=Search")
+        walk.page.get_by_role("combobox", name="Search by").click()
+        walk.page.get_by_role("option", name=fusion, exact=True).click()
+        walk.text("Saved")
+        walk.go("/evaluation")
+        walk.press("Measure with your own labels")
+        walk.text("A right page is among the first")
+    walk.text("Over time")
+    walk.take_all("report")
+    walk.page.get_by_role("combobox", name="Compare with").click()
+    walk.page.get_by_role("option", name="Your own labels").first.click()
+    walk.text("Compared")
+    walk.take_all("compared")
+    walk.press("Performance", "tab")
+    walk.take("performance")
+
+
 def model(walk: Walk) -> None:
     with serving() as llm:
         walk.restart(DOCMIND_LLM__PROVIDER="", DOCMIND_READING__OCR="off")
@@ -893,6 +919,7 @@ JOURNEYS: dict[str, Callable[[Walk], None]] = {
     "memory": memory,
     "pictures": pictures,
     "settings": settings,
+    "evaluation": evaluation,
     "model": model,
     "remote": remote,
     "web": web,

@@ -159,6 +159,12 @@ def test_no_page_has_a_serious_fault(browser: Any, server: Server) -> None:
         one.page.get_by_role("heading", name="Bin").wait_for()
         one.idle()
         walk.look("the bin")
+        one.go("Evaluation")
+        walk.look("evaluation, nothing measured")
+        one.page.get_by_role("tab", name="Performance").click()
+        one.page.locator(".st-key-performance-stages table").wait_for()
+        one.idle()
+        walk.look("performance")
         for section in SECTIONS:
             one.section(section)
             walk.look(f"settings, {section}")

@@ -16,6 +16,7 @@ from docmind.cli.help import Group, Number
 from docmind.cli.output import inert, one_line, terminal_bar, when
 from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError
+from docmind.evaluation import trec_run
 from docmind.records import evaluation as records
 from docmind.records.evaluation import GOLDEN_STATES, METRICS, SAMPLE, Figure, Outcomes, Run, RunComparison, RunSummary
 from docmind.wording import N_, _, ngettext
@@ -167,22 +168,7 @@ def _put(text: str, out: Path | None) -> None:
 def _written(run: Run, form: Format) -> str:
     if form == "json":
         return json.dumps(plain(run), ensure_ascii=False, indent=2)
-    return _trec(run) if form == "trec" else _table(run)
-
-
-def _trec(run: Run) -> str:
-    """Return the rankings as a run file of TREC; a page is document#page, and the score falls with the rank."""
-    lines = [
-        f"{_token(score.query_id)} Q0 {_token(page.document)}{f'#{page.page_no}' if page.page_no else ''} {rank}"
-        f" {run.k - rank + 1} docmind-{run.run_id}"
-        for score in run.scores
-        for rank, page in enumerate(score.found, 1)
-    ]
-    return "\n".join(lines)
-
-
-def _token(name: str) -> str:
-    return "_".join(inert(name).split()) or "_"
+    return trec_run(run) if form == "trec" else _table(run)
 
 
 def _line(one: RunSummary) -> str:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from docmind.errors import DocMindError, NotFoundError, VaultError
+from docmind.observability import Answered, emit, traced
 from docmind.records.conversations import RunProgress, RunStage, RunState, Turn, closest
 from docmind.records.search import Hit
-from docmind.runtime import log_mistake
+from docmind.runtime import log_mistake, ms_since
 from docmind.wording import _
 
 Work = Callable[["LiveRun"], Turn]
@@ -247,8 +248,12 @@ class Runs:
 
     def _work(self, run: LiveRun, work: Work) -> Turn:
         try:
-            with self.alone(run.thread_id):
-                turn = work(run)
+            with traced("answer"):
+                with self.alone(run.thread_id):
+                    started = time.perf_counter()
+                    turn = work(run)
+                if turn.answer is not None:
+                    emit(Answered(turn.answer.outcome, ms_since(started)))
             with self._writes(run.thread_id):
                 turn = run.finish() or turn
         except DocMindError as error:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import secrets
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,8 @@ import numpy as np
 from docmind.embedding.activations import Activation, Activations
 from docmind.embedding.token_vectors import Projection
 from docmind.errors import ConfigError, DiskFullError
-from docmind.runtime import quiet
+from docmind.observability import Embedded, ModelName, emit
+from docmind.runtime import ms_since, quiet
 from docmind.storage import disk_error, write_private
 from docmind.wording import _
 
@@ -139,9 +141,10 @@ Run = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def runs(
-    encoded: Sequence[Sequence[int]], run: Run, *, threads: int, name: str
+    encoded: Sequence[Sequence[int]], run: Run, *, threads: int, name: ModelName
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
-    """Yield row numbers, states and mask of batches of texts of similar length."""
+    """Yield row numbers, states and mask of batches of texts of similar length; tell of them after the last one."""
+    started = time.perf_counter()
     grouped = batches([len(ids) for ids in encoded], RUN_TOKENS)
 
     def one(rows: list[int]) -> tuple[list[int], np.ndarray, np.ndarray]:
@@ -150,11 +153,12 @@ def runs(
 
     if threads == 1 or len(grouped) == 1:
         yield from map(one, grouped)
-        return
-    # One thread per run, several runs at once: a sixth faster than several threads in one run.
-    with ThreadPoolExecutor(threads, thread_name_prefix=name) as pool:
-        for at in range(0, len(grouped), _AHEAD):
-            yield from pool.map(one, grouped[at : at + _AHEAD])
+    else:  # one thread per run, several runs at once: a sixth faster than several threads in one run
+        with ThreadPoolExecutor(threads, thread_name_prefix=name) as pool:
+            for at in range(0, len(grouped), _AHEAD):
+                yield from pool.map(one, grouped[at : at + _AHEAD])
+    if encoded:
+        emit(Embedded(name, len(encoded), ms_since(started)))
 
 
 def pooled(states: np.ndarray, mask: np.ndarray) -> np.ndarray:

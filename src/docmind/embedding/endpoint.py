@@ -21,7 +21,9 @@ from docmind.embedding.model_client import sayable
 from docmind.errors import ConfigError, EndpointRefusedError, TextModelError
 from docmind.llm import key_for
 from docmind.network import Endpoint, Resolve, fetch, permit, resolve_here
+from docmind.observability import Embedded, emit
 from docmind.rich_text import plain_line
+from docmind.runtime import ms_since
 from docmind.wording import _
 
 DIMS = {
@@ -118,7 +120,7 @@ class EndpointModel:
         """Do nothing: there is nothing to load, and nothing is sent without need."""
 
     def _embedded(self, texts: Sequence[str], patience: Patience) -> np.ndarray:
-        endpoint = self._endpoint()
+        endpoint, started = self._endpoint(), time.perf_counter()
         given = [sayable(text, _LONGEST) or " " for text in texts]
         body: dict[str, Any] = {"model": self._model, "input": given, **self._more}
         if self._provider == "ollama":
@@ -126,7 +128,9 @@ class EndpointModel:
         else:
             body["encoding_format"] = "float"
             path = "/embeddings" if endpoint.path.endswith("/v1") else "/v1/embeddings"
-        return self._rows(self._answer(endpoint, path, body, patience), len(texts), endpoint)
+        rows = self._rows(self._answer(endpoint, path, body, patience), len(texts), endpoint)
+        emit(Embedded("endpoint", len(texts), ms_since(started)))
+        return rows
 
     def _endpoint(self) -> Endpoint:
         if not self._url:

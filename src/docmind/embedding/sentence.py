@@ -6,6 +6,7 @@ folder, so that no path is stored. See ADR 0052.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +25,8 @@ from docmind.model_files import (
     read_sentence_files,
     text_folders,
 )
-from docmind.runtime import Header
+from docmind.observability import Embedded, emit
+from docmind.runtime import Header, ms_since
 from docmind.wording import _
 
 _ENTRY = "docmind.embedding.sentence_process:serve"
@@ -115,14 +117,12 @@ class SentenceModel(_TextProcess):
         found = [np.zeros((0, self.dim), np.float32)]
         for at in range(0, len(texts), _BATCH):
             batch = [sayable(text, _LONGEST) for text in texts[at : at + _BATCH]]
-            _unused, blobs = self._ask({"do": "documents", "texts": batch})
-            found.append(self._rows(blobs, len(batch)))
+            found.append(self._embedded({"do": "documents", "texts": batch}, len(batch)))
         return np.concatenate(found)
 
     def embed_query(self, text: str) -> np.ndarray:
         """Return `(dim,)` float32 of length 1, of a text behind the model's prompt for questions."""
-        _unused, blobs = self._ask({"do": "query", "text": sayable(text, _LONGEST_QUESTION)})
-        return self._rows(blobs, 1)[0]
+        return self._embedded({"do": "query", "text": sayable(text, _LONGEST_QUESTION)}, 1)[0]
 
     def pieces(self, text: str) -> np.ndarray:
         """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
@@ -136,13 +136,17 @@ class SentenceModel(_TextProcess):
             raise self._nonsense()
         return spans
 
-    def _rows(self, blobs: list[bytes], count: int) -> np.ndarray:
+    def _embedded(self, header: Header, count: int) -> np.ndarray:
+        """Return the `(count, dim)` rows that the process answers."""
+        started = time.perf_counter()
+        _unused, blobs = self._ask(header)
         try:
             rows = unit_rows(blobs[0], self.dim)
         except (IndexError, ValueError) as error:
             raise self._nonsense() from error
         if len(rows) != count:
             raise self._nonsense()
+        emit(Embedded("folder", count, ms_since(started)))
         return rows
 
 

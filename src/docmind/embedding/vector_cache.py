@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
+
+from docmind.observability import CacheAsked, CacheName, emit
 
 T = TypeVar("T")
 
@@ -24,10 +26,11 @@ class VectorCache:
     Two threads that miss the same question at once both compute it, so that neither waits for a slow model.
     """
 
-    def __init__(self, size: int = SIZE) -> None:
+    def __init__(self, size: int = SIZE, name: CacheName = "questions") -> None:
         if size < 1:
             raise ValueError("a cache holds at least one entry")
         self._size = size
+        self._name: CacheName = name
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], object] = OrderedDict()
         self._asked = self._hits = 0
@@ -39,17 +42,15 @@ class VectorCache:
         """
         key = (fingerprint, text)
         with self._lock:
-            self._asked += 1
-            if key in self._kept:
-                self._hits += 1
+            is_kept = key in self._kept
+            kept = self._kept.get(key)
+            if is_kept:
                 self._kept.move_to_end(key)
-                return cast("T", self._kept[key])
+        self._note(1, int(is_kept))
+        if is_kept:
+            return cast("T", kept)
         made = make()
-        with self._lock:
-            self._kept[key] = made
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+        self._keep({key: made})
         return made
 
     def rows(self, fingerprint: str, texts: Sequence[str], make: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
@@ -62,9 +63,23 @@ class VectorCache:
         new = [text for text in dict.fromkeys(texts) if text not in kept]
         if new:
             kept.update(zip(new, make(new), strict=True))
-        for text in texts:
-            self.get(fingerprint, text, lambda text=text: kept[text])
+        self._keep({(fingerprint, text): kept[text] for text in texts})
+        self._note(len(texts), len(texts) - len(new))
         return np.stack([cast("np.ndarray", kept[text]) for text in texts])
+
+    def _keep(self, made: Mapping[tuple[str, str], object]) -> None:
+        with self._lock:
+            for key, one in made.items():
+                self._kept[key] = one
+                self._kept.move_to_end(key)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+    def _note(self, asked: int, hits: int) -> None:
+        with self._lock:
+            self._asked += asked
+            self._hits += hits
+        emit(CacheAsked(self._name, asked, hits))
 
     def hit_rate(self) -> float | None:
         """Return the share of cached questions, 0..1, since the start; None before the first."""

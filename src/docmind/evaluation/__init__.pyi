@@ -2,6 +2,7 @@ from .labels import SourceLabels
 from .metrics import Scored, difference_of, figure_of, scored
 from .questions import Judged, Question, character_error_rate, judge, read_questions, rows_of, score
 from .sets import VISUAL, LabelledQuery, LabelledSet, labelled_set, read_set, sample_folder
+from .trec import trec_run
 
 __all__ = [
     "VISUAL",
@@ -22,4 +23,5 @@ __all__ = [
     "sample_folder",
     "score",
     "scored",
+    "trec_run",
 ]

@@ -13,13 +13,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docmind import __version__
 from docmind.config import Settings
@@ -62,7 +63,8 @@ from docmind.errors import (
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
-from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail
+from docmind.observability import IngestionCompleted, IngestionFailed, emit, traced
+from docmind.reading import MARKED_UP, Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail, may_be_read
 from docmind.records.documents import (
     AddResult,
     ArtifactRef,
@@ -116,6 +118,23 @@ class _Text:
     inside: tuple[Enclosed, ...] = ()
 
 
+class _Texts(NamedTuple):
+    """Texts read together, their passages, the new vectors, and how many passages of each had a vector before."""
+
+    texts: list[_Text]
+    nodes: list[NodeRecord]
+    made: Made
+    known: Counter[str]
+
+
+class _Read(NamedTuple):
+    """Notes for the user, the language of most pages, and how many passages had a vector before."""
+
+    told: str
+    language: str
+    known: int
+
+
 class Ingest:
     """The writer that adds and deletes documents.
 
@@ -166,6 +185,7 @@ class Ingest:
         self.start()
         return len(self._artifacts.unreferenced(self._catalog.artifact_ids()))
 
+    @traced("ingest")
     def read(self, file: QueuedFile, step: Step, *, password: str | None = None) -> AddResult:
         """Read one uploaded file, or return why it was refused.
 
@@ -199,11 +219,13 @@ class Ingest:
                 result = AddResult(file.name, "cancelled", message=_("It was deleted while it was being read."))
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
-    def read_together(self, files: Sequence[QueuedFile], step: Step) -> dict[int, AddResult]:
+    @traced("ingest")
+    def read_together(self, files: Sequence[QueuedFile], step: Step, *, later: bool = False) -> dict[int, AddResult]:
         """Read short plain texts and mails and commit them in one transaction; return their results by upload id.
 
         A file that is none, that cannot be read, or of which pages are stored, has no result: `read` takes it. Until
         the commit nothing is written but sealed images, so a crash or a pause repeats these files, and loses none.
+        With `later` they are found by their words, and get their vectors once nothing is being read.
 
         Raises what `read` raises.
         """
@@ -222,16 +244,14 @@ class Ingest:
                     step.file(number, 0)
                 elif known is None:
                     fresh.setdefault(file.doc_id, (number, file))
-            made = self._read_texts(list(fresh.values()), step)
-            results = self._commit_texts(made, already, started)
+            made = self._read_texts(list(fresh.values()), step, later=later)
+            results = self._commit_texts(made, already, started, later=later)
         took = (time.monotonic() - started) * 1000 / max(1, len(results))
         return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
 
-    def _read_texts(
-        self, files: Sequence[tuple[int, QueuedFile]], step: Step
-    ) -> list[tuple[list[_Text], list[NodeRecord], Made]]:
+    def _read_texts(self, files: Sequence[tuple[int, QueuedFile]], step: Step, *, later: bool) -> list[_Texts]:
         """Read texts in a thread and embed those read before meanwhile."""
-        made = []
+        made: list[_Texts] = []
         reader = ThreadPoolExecutor(1, thread_name_prefix="texts")
         try:
             readings = [reader.submit(self._read_text, file) for _, file in files]
@@ -247,7 +267,9 @@ class Ingest:
                         step.file(number, len(text.pages))
                 if texts:
                     pipeline = Pipeline([text.info for text in texts], self._nodes, self._embedder, self._tokens)
-                    made.append((texts, *pipeline.run([page for text in texts for page in text.pages])))
+                    pages = [page for text in texts for page in text.pages]
+                    nodes, vectors = pipeline.run(pages, later=later)
+                    made.append(_Texts(texts, nodes, vectors, pipeline.known))
         finally:
             reader.shutdown(cancel_futures=True)
         return made
@@ -267,21 +289,23 @@ class Ingest:
             raise
         except (ReadingError, NotFoundError, VaultError):  # read again alone, which says what is wrong
             return None
-        if reading.told or reading.broke_off or len(pages) != info.pages or any(page.needs_ocr for page in pages):
+        if reading.told or reading.broke_off or len(pages) != info.pages or any(may_be_read(page) for page in pages):
             return None
         records, images = self._records(info.doc_id, pages)
         return _Text(file, replace(info, pages_done=len(pages)), records, images, reading.losses, inside)
 
     def _commit_texts(
         self,
-        groups: Sequence[tuple[list[_Text], list[NodeRecord], Made]],
+        groups: Sequence[_Texts],
         already: dict[int, AddResult],
         started: float,
+        *,
+        later: bool,
     ) -> dict[int, AddResult]:
         from docmind.ingest.llama_nodes import keep_vectors
 
         results = dict(already)
-        texts = [text for group, _, _ in groups for text in group]
+        texts = [text for group in groups for text in group.texts]
         need_room(self._settings, 0)
         with self._rows:
             gone = {text.info.doc_id for text in texts if not self._uploads.has(text.file.upload_id)}
@@ -294,12 +318,14 @@ class Ingest:
                     self._uploads.begin(text.file.upload_id)
                     self._catalog.begin_document(text.info, text.file.original, text.file.parent_id)
                     self._catalog.put_pages(text.pages)
-                for _, nodes, made in groups:
+                for _, nodes, made, _ in groups:
                     self._nodes.put([node for node in nodes if node.doc_id not in gone])
                     if gone:  # vectors of texts that have no node any more are not kept
                         hashes = {node.content_hash for node in nodes if node.doc_id not in gone}
                         made = made.of(hashes)
                     keep_vectors(self._nodes, self._embedder, self._tokens, made)
+                if later and texts:
+                    self._nodes.expect(len(texts))
                 for text in texts:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
@@ -313,8 +339,15 @@ class Ingest:
                     self._uploads.settle(text.file.upload_id, result)
                     results[text.file.upload_id] = result
         self._db.settle()
+        chunks = Counter(node.doc_id for group in groups for node in group.nodes)
+        known = sum((group.known for group in groups), Counter[str]())
+        seconds = (time.monotonic() - started) / max(1, len(texts))
         for text in texts:
-            self._index.started().mirror.put(text.info.doc_id)
+            doc_id = text.info.doc_id
+            self._index.started().mirror.put(doc_id)
+            emit(IngestionCompleted(doc_id, chunks[doc_id], known[doc_id], seconds))
+        if later:
+            self._follow_later()
         return results
 
     def family(self, doc_id: str) -> tuple[str, ...]:
@@ -404,12 +437,17 @@ class Ingest:
             numbers = _numbers_of(info, page_nos)
             try:
                 with self._reader.read(upload, skip=set(range(1, info.pages + 1)) - numbers) as reading:
-                    if reading.pages != info.pages:
+                    if not page_nos and _is_read_otherwise(info, reading):
+                        info = self._begin_anew(info, reading)
+                        numbers = set(range(1, info.pages + 1))
+                    elif reading.pages != info.pages:
                         raise ConfigError(
                             _("{document} has other pages now than when it was read.").format(document=info.document),
                             hint=_("Add the file again: docmind add FILE."),
                         )
-                    failed, _language = self._read(info, reading, [], Step(page=step), choice)
+                    failed = self._read(info, reading, [], Step(page=step), choice).told
+                if info.ingestion is not None:
+                    info = replace(info, ingestion=replace(info.ingestion, losses=reading.losses))
             finally:
                 if done:
                     language = majority([page.language for page in self._catalog.pages_of(doc_id)])
@@ -425,6 +463,16 @@ class Ingest:
             raise ReaderFailedError(failed, hint=_("The text that these pages had is kept."))
         return self._catalog.document(doc_id)
 
+    def _begin_anew(self, info: DocumentInfo, reading: Reading) -> DocumentInfo:
+        """Note what a document is now, and drop its passages; return it."""
+        tries = info.ingestion.tries if info.ingestion is not None else 0
+        known = replace(info, kind=reading.kind, pages=reading.pages, **reading.facts)
+        known = replace(known, ingestion=_ingestion_by(reading, tries + 1))
+        with self._rows, self._db.transaction():
+            self._catalog.begin_anew(known)
+            self._nodes.replace(info.doc_id, [])
+        return known
+
     def _read_missing(self, info: DocumentInfo, upload: Upload, stored: list[PageRecord]) -> str:
         """Read the pages that are not stored, and return the language of most pages."""
         with self._reader.read(upload, skip={page.page_no for page in stored}) as reading:
@@ -439,7 +487,7 @@ class Ingest:
         self._catalog.set_pages(info.doc_id, info.pages)
         if not stored:
             self._nodes.replace(info.doc_id, [])
-        return self._read(info, reading, stored, Step())[1]
+        return self._read(info, reading, stored, Step()).language
 
     def _make_passages(self, info: DocumentInfo, stored: list[PageRecord]) -> str:
         from docmind.ingest.llama_nodes import Pipeline
@@ -538,6 +586,10 @@ class Ingest:
     def warm(self) -> None:
         """Have a reading process ready before the first document, and make vectors that are awaited."""
         self._reader.warm()
+        self._follow_later()
+
+    def _follow_later(self) -> None:
+        """Make vectors that are awaited in the background, whenever nothing is being read."""
         self.later.follow(lambda: bool(self._under_way))
 
     def close(self) -> None:
@@ -573,12 +625,12 @@ class Ingest:
             with self._rows, self._db.transaction():
                 self._uploads.begin(file.upload_id)  # raises where the document was deleted meanwhile
                 self._catalog.begin_document(info, file.original, file.parent_id)
-            told, language = self._read(info, reading, stored, step)
+            read = self._read(info, reading, stored, step)
             inside = self._take_out(info, reading.enclosed(), step)
-            message = " ".join(filter(None, [reading.told, told, inside, reading.broke_off]))
+            message = " ".join(filter(None, [reading.told, read.told, inside, reading.broke_off]))
             with self._db.transaction() as db:  # the document is ready and its file out of the queue, both or neither
                 self._catalog.finish_document(
-                    doc_id, language=language, ingestion=self._ingested(info, started, reading.losses)
+                    doc_id, language=read.language, ingestion=self._ingested(info, started, reading.losses)
                 )
                 message = " ".join(filter(None, [message, self._told_version(db, doc_id, is_replaced=file.replaces)]))
                 self._uploads.settle(file.upload_id, AddResult(upload.name, "added", message=message))
@@ -587,7 +639,10 @@ class Ingest:
         self._index.started().mirror.put(doc_id)
         if self._nodes.is_embedded_later(doc_id):
             self.later.look()
-        losses = ready.ingestion.losses if ready.ingestion is not None else ()
+        losses: tuple[Loss, ...] = ()
+        if ready.ingestion is not None:
+            losses = ready.ingestion.losses
+            emit(IngestionCompleted(doc_id, ready.ingestion.passages, read.known, ready.ingestion.seconds))
         return AddResult(upload.name, "added", doc_id, ready.pages, ready.ocr_pages, message=message, losses=losses)
 
     def _take_out(self, info: DocumentInfo, enclosed: Iterable[Enclosed], step: Step = Step()) -> str:
@@ -621,8 +676,8 @@ class Ingest:
 
     def _read(
         self, info: DocumentInfo, reading: Reading, stored: list[PageRecord], step: Step, again: OcrChoice | None = None
-    ) -> tuple[str, str]:
-        """Seal and commit all pages; return notes for the user, and the language of most pages.
+    ) -> _Read:
+        """Seal and commit all pages.
 
         Where `step.check` raises, the pages read so far are stored before the exception is passed on. `again` is how
         pages are read that have a text already: one that OCR cannot read keeps it.
@@ -636,6 +691,7 @@ class Ingest:
                 self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
                 self._nodes.replace(info.doc_id, nodes)
                 pipeline.keep(made)
+            pipeline.known.clear()  # these were counted before
         done = len(stored)
         languages = [page.language for page in stored]
         batch: list[ParsedPage] = []
@@ -646,7 +702,8 @@ class Ingest:
             step.check()
             step.page("ocr", done, info.pages)
 
-        with OcrPass(self._ocr, self._settings.reading.workers, waiting, again or OcrChoice()) as ocr:
+        choice, workers = again or OcrChoice(), self._settings.reading.workers
+        with OcrPass(self._ocr, workers, waiting, choice, doc_id=info.doc_id) as ocr:
             try:
                 for page in ocr.through(reading):
                     if again is not None and page.page_no in ocr.failed:  # its text of before stays
@@ -668,7 +725,7 @@ class Ingest:
             languages += self._seal(info, pipeline, batch)
         step.kept(done)
         step.page("indexing", done, info.pages)
-        return ocr.told(), majority(languages)
+        return _Read(ocr.told(), majority(languages), pipeline.known[info.doc_id])
 
     def _told_version(self, db: Connection, doc_id: str, *, is_replaced: bool) -> str:
         """Note of which document one is a new version, in the caller's transaction, and return a sentence about it."""
@@ -738,6 +795,7 @@ class Ingest:
         """Record that a file cannot be read; pages stored before this attempt stay."""
         if isinstance(error, DiskFullError):
             raise error
+        emit(IngestionFailed(file.doc_id, type(error).__name__))
         if had_pages:
             locked = _("Reading was cut off, and its password is needed to go on.")
             self._catalog.fail_document(file.doc_id, locked if isinstance(error, PasswordNeededError) else str(error))
@@ -795,8 +853,18 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
         added_at_ms=int(time.time() * 1000),
         tags=upload.tags,
     )
-    versions = (("docmind", __version__), *_versions(reading.engine))
-    return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+    return replace(info, **reading.facts, ingestion=_ingestion_by(reading, tries))
+
+
+def _ingestion_by(reading: Reading, tries: int) -> Ingestion:
+    versions = (("docmind", __version__), *_versions(reading))
+    return Ingestion(reading.engine, versions=versions, tries=tries)
+
+
+def _is_read_otherwise(info: DocumentInfo, reading: Reading) -> bool:
+    """Return whether a text in light markup is read by another program now than before, or fills other pages."""
+    by = info.ingestion.engine if info.ingestion is not None else ""
+    return reading.kind in MARKED_UP and (reading.engine, reading.pages) != (by, info.pages)
 
 
 def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> tuple[Figure, ...]:
@@ -835,8 +903,11 @@ def _numbers_of(info: DocumentInfo, page_nos: Collection[int]) -> set[int]:
 
 
 @cache
-def _versions(engine: str) -> tuple[tuple[str, str], ...]:
-    """Return the version of a distribution by its name; nothing where it is none, as a browser."""
+def _versions(reading: Reading) -> tuple[tuple[str, str], ...]:
+    """Return the version of what read a file by its name; nothing where it has none, as a browser."""
+    engine = reading.engine
+    if reading.engine_version:
+        return ((engine, reading.engine_version),)
     try:
         return () if engine == "docmind" else ((engine, version(engine)),)
     except (PackageNotFoundError, ValueError):

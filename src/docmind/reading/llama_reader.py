@@ -73,7 +73,7 @@ class FileReader(BaseReader):
         doc_id = hashlib.sha256(upload.data).hexdigest()[:32]
         with (
             self._reader.read(upload) as reading,
-            OcrPass(self._ocr, self._settings.workers, lambda: None) as ocr,
+            OcrPass(self._ocr, self._settings.workers, lambda: None, doc_id=doc_id) as ocr,
         ):
             for page in ocr.through(reading):
                 yield Document(

@@ -24,6 +24,7 @@ from docmind.blocks import PageBlock, pack, unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.errors import CancelledError, ReaderFailedError, VaultError
+from docmind.observability import Event, OcrFailed, OcrLowConfidence, OcrRead, OcrRetried, add_sink, remove_sink
 from docmind.reading.ocr.engine import AS_SET, Ocr, OcrPage, OcrPass, PictureText, telling, turn_of
 from docmind.reading.ocr.rapidocr import spaced
 from docmind.reading.reader import Reader
@@ -34,9 +35,9 @@ from sheets import jpeg, png
 
 
 class Engine:
-    """Reads the number that stands in the image; slow for odd ones, broken for 13."""
+    """Reads the number that stands in the image; slow for odd ones, broken for 13, and unsure of 7."""
 
-    mode = "auto"
+    mode, min_confidence = "auto", 0.5
 
     def __init__(self) -> None:
         self.threads: set[str] = set()
@@ -47,7 +48,8 @@ class Engine:
         time.sleep(0.05 if number % 2 else 0.0)
         if number == 13:
             raise ReaderFailedError("The engine gave up.")
-        return OcrPage(f"read {number}" if number else "", b"", 0.9, OcrReading("rapidocr"))
+        confidence, tries = (0.4, 2) if number == 7 else (0.9, 1)
+        return OcrPage(f"read {number}" if number else "", b"", confidence, OcrReading("rapidocr", tries=tries))
 
 
 def page(number: int, *, needs_ocr: bool = True, text: str = "") -> ParsedPage:
@@ -66,7 +68,7 @@ def page(number: int, *, needs_ocr: bool = True, text: str = "") -> ParsedPage:
 
 
 def through(pages: list[ParsedPage], engine: Engine | None = None) -> tuple[list[ParsedPage], str]:
-    with OcrPass(engine or Engine(), 2, lambda: None) as ocr:  # type: ignore[arg-type]
+    with OcrPass(engine or Engine(), 2, lambda: None, doc_id="d") as ocr:  # type: ignore[arg-type]
         return list(ocr.through(pages)), ocr.told()
 
 
@@ -93,6 +95,22 @@ def test_what_failed_stays_as_it_was_and_is_told() -> None:
     assert told == "1 page is a picture whose text was not read: The engine gave up."
 
 
+def test_events_tell_what_was_read_twice_and_what_failed() -> None:
+    events: list[Event] = []
+    add_sink(events.append)
+    try:
+        through([page(7), page(13), page(0), page(2)])
+    finally:
+        remove_sink(events.append)
+    assert events == [
+        OcrRetried("d::page::7", 2),
+        OcrRead("d::page::7", 0.4),
+        OcrLowConfidence("d::page::7", 0.4, 0.5),
+        OcrFailed("d::page::13"),
+        OcrRead("d::page::2", 0.9),
+    ]
+
+
 def test_a_poor_layer_is_better_than_nothing_read() -> None:
     [done], _ = through([page(0, text="A header line")])
     assert (done.text, done.text_source) == ("A header line", "none")
@@ -113,7 +131,7 @@ def test_comments_of_the_file_stay_behind_what_was_read() -> None:
 class Sight:
     """Sees the given text on every picture, and counts whole pages."""
 
-    engine, mode = "rapidocr", "auto"
+    engine, mode, min_confidence = "rapidocr", "auto", 0.5
 
     def __init__(self, text: str) -> None:
         self.text, self.pages = text, 0
@@ -153,13 +171,13 @@ ON_PICTURE = "The weir was built in 1894\nIts gates are raised by hand by two me
 )
 def test_a_layer_is_believed_where_it_agrees_with_the_picture(layer: str, wanted: str, pages: int) -> None:
     sight = Sight(ON_PICTURE)
-    with OcrPass(sight, 1, lambda: None) as ocr:  # type: ignore[arg-type]
+    with OcrPass(sight, 1, lambda: None, doc_id="d") as ocr:  # type: ignore[arg-type]
         [done] = list(ocr.through([layered(layer)]))
     assert (done.text_source, done.text, sight.pages) == (wanted, ON_PICTURE if wanted == "ocr" else layer, pages)
 
 
 def test_a_layer_is_better_than_little_that_was_read_from_its_picture() -> None:
-    with OcrPass(Sight("mmmm"), 1, lambda: None) as ocr:  # type: ignore[arg-type]
+    with OcrPass(Sight("mmmm"), 1, lambda: None, doc_id="d") as ocr:  # type: ignore[arg-type]
         [done] = list(ocr.through([layered(ON_PICTURE)]))
     assert done.text == ON_PICTURE
 
@@ -180,7 +198,7 @@ def test_a_stop_is_heard_while_the_engine_works() -> None:
     def stop() -> None:
         raise CancelledError("Stopped.")
 
-    with pytest.raises(CancelledError), OcrPass(Engine(), 1, stop) as ocr:  # type: ignore[arg-type]
+    with pytest.raises(CancelledError), OcrPass(Engine(), 1, stop, doc_id="d") as ocr:  # type: ignore[arg-type]
         list(ocr.through([page(1), page(3)]))
 
 
@@ -204,7 +222,7 @@ def test_a_layer_of_another_document(layer: str, is_over: bool, wanted: str) -> 
     with (
         Reader(settings) as reader,
         reader.read(Upload("a.pdf", data)) as reading,
-        OcrPass(ocr, 1, lambda: None) as reads,
+        OcrPass(ocr, 1, lambda: None, doc_id="d") as reads,
     ):
         [done] = list(reads.through(reading))
     ocr.close()

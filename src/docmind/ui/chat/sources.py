@@ -25,6 +25,7 @@ from docmind.ui.app.names import called
 from docmind.ui.app.page_links import Cited, figure_link, outlining, reader_link, source_link, xray_link
 from docmind.ui.app.page_view import figure_jpeg, page_jpeg, source_jpeg, source_strip
 from docmind.ui.chat.filters import is_newest_first
+from docmind.ui.chat.labels import draw_label
 from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
@@ -210,9 +211,8 @@ def _pages_of(sources: Sequence[Source]) -> str:
 def _draw_each(docmind: DocMind, sources: Sequence[Source], key: str, question: str, cited: Cited | None) -> None:
     for source in sources:
         with st.container(border=True, key=f"{key}-source-{source.n}"):
-            link = _link(source, cited)
             outcome = errors.attempt(
-                lambda source=source, link=link: _draw_source(docmind, source, f"{key}-{source.n}", question, link)
+                lambda source=source: _draw_source(docmind, source, f"{key}-{source.n}", question, cited)
             )
             if isinstance(outcome, NotFoundError):
                 _draw_gone(source)
@@ -224,13 +224,14 @@ def _link(source: Source, cited: Cited | None) -> str:
     return source_link(source, cited and cited._replace(n=cited.n + source.n))
 
 
-def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:
+def _draw_source(docmind: DocMind, source: Source, key: str, question: str, cited: Cited | None) -> None:
     if source.gone:
         _draw_gone(source)
         return
     if source.how:
-        _draw_page(docmind, source, key, question, link)
+        _draw_page(docmind, source, key, question, cited)
         return
+    link = _link(source, cited)
     thumbnail, strip = source_jpeg(docmind, source, _THUMBNAIL), source_strip(docmind, source)
     figure = figure_quoted(docmind.documents.page_figures(source.doc_id, source.page_no), source.quote)
     if figure is not None:
@@ -252,7 +253,10 @@ def _draw_source(docmind: DocMind, source: Source, key: str, question: str, link
             st.text(flow(f"“{source.quote}”"))
         read = f":small[[{_('What was read here')}]({xray_link(source.doc_id, source.page_no)})]"
         by_hand = f":violet-badge[{_(BY_HAND)}] " if source.is_corrected else ""
-        st.markdown(by_hand + read)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-judged"):
+            st.markdown(by_hand + read, width="content")
+            if question and cited is not None:
+                draw_label(docmind, source, question, key, cited)
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
 
@@ -265,8 +269,9 @@ def _draw_figure(docmind: DocMind, figure: Figure, link: str) -> None:
         st.image(data_url(jpeg), width="stretch", alt=one_line(figure.label), link=link)
 
 
-def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: str) -> None:
+def _draw_page(docmind: DocMind, source: Source, key: str, question: str, cited: Cited | None) -> None:
     """Draw a page of which nothing is quoted: its image, and the switch of its heat map where there is one."""
+    link = _link(source, cited)
     with st.container(gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"[{_label(source)}]({link})", width="content")
@@ -276,6 +281,8 @@ def _draw_page(docmind: DocMind, source: Source, key: str, question: str, link: 
                 page_no=source.page_no, document=called(source), how=_(source.how)
             )
             st.image(data_url(source_jpeg(docmind, source, _THUMBNAIL)), width="stretch", alt=told, link=link)
+        if question and cited is not None:
+            draw_label(docmind, source, question, key, cited)
         if has_heat(docmind, question, source.doc_id, source.page_no):
             st.fragment(_draw_heat)(docmind, source, key, question)
 

@@ -18,6 +18,7 @@ from docmind.wording import N_, _
 PAGES = {
     ":material/forum:": st.Page("chat.py", title=N_("Ask"), default=True),
     ":material/folder_open:": st.Page("documents.py", title=N_("Documents"), url_path="documents"),
+    ":material/speed:": st.Page("evaluation.py", title=N_("Evaluation"), url_path="evaluation"),
     ":material/tune:": st.Page("settings.py", title=N_("Settings"), url_path="settings"),
 }
 PICTURES = Path(docmind.ui.app.__file__).parent
@@ -32,7 +33,7 @@ page = st.navigation(list(PAGES.values()), position="hidden")
 st.set_page_config(
     page_title=f"{_(page.title)} · DocMind",
     page_icon=str(PICTURES / "mark.svg"),
-    layout="centered" if page.url_path == "settings" else "wide",
+    layout="centered" if page.url_path in ("settings", "evaluation") else "wide",
     initial_sidebar_state=288,
 )
 st.html(PICTURES / "looks.css")
