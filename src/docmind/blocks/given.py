@@ -38,13 +38,14 @@ Symbols = tuple[tuple[int, tuple[str, ...]], ...]
 class Picture:
     """A picture of a file that can be decoded: its width and height in pixels, and its bytes as they lie in the file.
 
-    `key` is the same for equal bytes.
+    `key` is the same for equal bytes. `is_photo` tells that it is stored as cameras and scanners do.
     """
 
     width: int
     height: int
     data: bytes = field(repr=False)
     key: str
+    is_photo: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
