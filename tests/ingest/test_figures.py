@@ -103,6 +103,10 @@ def test_figures_of_a_size_are_found_where_it_is_asked_for(tmp_path: Path) -> No
         assert found("the boiler", "small", "large") == {"valve", "pump"}
         assert found("the boiler", "large") == found("the valve", "large") == {"pump"}
         assert found("the boiler", "small") == {"valve"}
+        assert found("the boiler", figure_kinds=("photo",)) == {"pump"}
+        assert found("the boiler", figure_kinds=("graphic",)) == {"valve", "boiler"}
+        assert found("the boiler", "small", "large", figure_kinds=("graphic", "drawing")) == {"valve"}
+        assert found("the boiler", figure_kinds=("drawing",)) == set()
         assert found("the boiler", "large", kinds=("pdf",)) == set()
         assert found("the boiler", "large", languages=("pt",)) == set()
         desk.lookalike.catch_up()

@@ -483,9 +483,9 @@ def older(folder: Path) -> int:
     """Take the last migration back, as if an older DocMind had written the vault; return the number before it."""
     columns = (
         "SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'"
-        " AND t.name IN ('documents', 'pages', 'nodes', 'uploads')"
+        " AND t.name IN ('documents', 'pages', 'nodes', 'uploads', 'figures')"
     )
-    others = "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'index') AND sql IS NOT NULL"
+    others = "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'index', 'trigger') AND sql IS NOT NULL"
     before = Database(folder / "before.db", bytes(32), migrations=MIGRATIONS[:-1])
     had, had_others = before.all(columns), before.all(others)
     before.close()

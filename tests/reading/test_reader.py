@@ -363,11 +363,11 @@ def frame_of(figures: list[list[Any]], images: bytes) -> tuple[dict[str, Any], l
 
 IMAGE = b"RIFF\0\0\0\0WEBPVP8 "
 LOOK = "0123456789abcdef"
-FIGURE: list[Any] = [[10, 20, 30, 40], [300, 400], "A\nheron ", "A caption", 0, 9, LOOK, len(IMAGE)]
+FIGURE: list[Any] = [[10, 20, 30, 40], [300, 400], "A\nheron ", "A caption", 0, 9, LOOK, len(IMAGE), "photo"]
 
 
 def test_the_figures_of_a_page() -> None:
-    other = [[0, 0, 90, 60], [1, 1], "", "", 0, 0, LOOK, len(IMAGE)]
+    other = [[0, 0, 90, 60], [1, 1], "", "", 0, 0, LOOK, len(IMAGE), "graphic"]
     page = page_of(frame_of([FIGURE, other], IMAGE * 2), 1, ())
     first = PageFigure(
         box=(10, 20, 30, 40),
@@ -378,6 +378,7 @@ def test_the_figures_of_a_page() -> None:
         end=9,
         phash=LOOK,
         image=IMAGE,
+        kind="photo",
     )
     assert page.figures == (first, PageFigure(box=(0, 0, 90, 60), size=(1, 1), phash=LOOK, image=IMAGE))
 
@@ -401,6 +402,8 @@ def test_the_figures_of_a_page() -> None:
         (7, len(IMAGE) + 1),
         (7, -1),
         (7, 5),
+        (8, "painting"),
+        (8, None),
     ],
 )
 def test_figures_that_cannot_be_of_a_page(at: int, lie: Any) -> None:

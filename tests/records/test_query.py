@@ -110,9 +110,11 @@ BEYOND = {
     "before": ("soon", "before is no day of the calendar.", ["--before", "soon"]),
     "figure_sizes": (("huge",), "figure_sizes[0] has a wrong value; expected: small | medium | large.",
                      ["--figure-size", "huge"]),
+    "figure_kinds": (("painting",), "figure_kinds[0] has a wrong value; expected: photo | graphic | drawing.",
+                     ["--figure-kind", "painting"]),
 }  # fmt: skip
 """A value beyond its bounds, the sentence that refuses it, and the options that give it."""
-OF_FILTERS = {"since", "after", "before", "figure_sizes"}
+OF_FILTERS = {"since", "after", "before", "figure_sizes", "figure_kinds"}
 
 
 def given(name: str) -> dict[str, Any]:

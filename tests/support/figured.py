@@ -57,11 +57,11 @@ def handbook(name: str = NAME, *, captioned: str = CAPTION) -> Upload:
 
 
 def photos() -> Upload:
-    """Return a web page with three pictures: small, medium and large."""
+    """Return a web page with three pictures: small, medium and large, the last one a photo."""
     pictures = []
     for (colour, label), size in zip(SHOWN, ((160, 100), (640, 400), (960, 600)), strict=True):
         scaled, out = Image.open(io.BytesIO(drawing(colour, label))).resize(size), io.BytesIO()
-        scaled.save(out, "PNG")
+        scaled.save(out, "JPEG" if size[0] > 640 else "PNG", quality=95)
         data = base64.b64encode(out.getvalue()).decode()
         shown = f'<img src="data:image/png;base64,{data}">'
         pictures.append(f"<figure>{shown}<figcaption>The {label} of the boiler</figcaption></figure>")

@@ -44,13 +44,14 @@ A part that has nothing but imports names what they import: "import os, requests
 class Picture:
     """A picture of a file that can be decoded: its width and height in pixels, and its bytes as they lie in the file.
 
-    `key` is the same for equal bytes.
+    `key` is the same for equal bytes. `is_photo` tells that it is stored as cameras and scanners do.
     """
 
     width: int
     height: int
     data: bytes = field(repr=False)
     key: str
+    is_photo: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

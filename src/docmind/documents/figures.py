@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import accumulate
+from typing import get_args
 
 from docmind.documents.stored import artifact_of, readable_artifacts
 from docmind.errors import NotFoundError
-from docmind.records.documents import ArtifactRef, Box, Figure, FigureSize, size_of
+from docmind.records.documents import ArtifactRef, Box, Figure, FigureKind
+from docmind.records.search import Filters
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
-_COLUMNS = 'doc_id, page_no, number, x, y, w, h, width, height, start, "end", caption, alt, phash, image, image_suffix'
+_COLUMNS = (
+    'doc_id, page_no, number, x, y, w, h, width, height, start, "end", caption, alt, phash, kind, image, image_suffix'
+)
 _PHASH = re.compile(r"([0-9a-f]{16})?")
+_KINDS: tuple[FigureKind, ...] = get_args(FigureKind)
 _LARGEST = 65_535  # pixels of a side
 _LONGEST = 600  # characters of words that stand nowhere on the page
 
@@ -35,12 +40,12 @@ class Figures:
         rows = self._db.all(f"SELECT {_COLUMNS} FROM figures WHERE doc_id = ? ORDER BY page_no, number", (doc_id,))
         return tuple(map(_figure, rows))
 
-    def pages_with(self, sizes: Collection[FigureSize]) -> set[tuple[str, int]]:
-        """Return the pages that have a figure, of one of these sizes where any are named."""
-        rows = self._db.all("SELECT doc_id, page_no, width, height FROM figures")
-        return {
-            (doc_id, page_no) for doc_id, page_no, width, height in rows if not sizes or size_of(width, height) in sizes
-        }
+    def pages_with(self, filters: Filters) -> set[tuple[str, int]]:
+        """Return the pages that have a figure which the filters allow by its size and kind. Raises `DamagedError`."""
+        if not filters.is_of_some_figures:
+            return set(self._db.all("SELECT DISTINCT doc_id, page_no FROM figures"))
+        every = map(_figure, self._db.all(f"SELECT {_COLUMNS} FROM figures"))
+        return {(one.doc_id, one.page_no) for one in every if filters.allow_figure(one)}
 
     def of_pages(self, pages: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Figure, ...]]:
         """Return the figures of these pages, by document id and number; pages without any are left out.
@@ -87,11 +92,11 @@ def put_figures(db: Connection, pages: Iterable[tuple[str, int]], figures: Seque
     """Replace the figures of these pages, in the caller's transaction."""
     db.executemany("DELETE FROM figures WHERE doc_id = ? AND page_no = ?", list(pages))
     db.executemany(
-        f"INSERT INTO figures ({_COLUMNS}) VALUES ({', '.join('?' * 16)})",
+        f"INSERT INTO figures ({_COLUMNS}) VALUES ({', '.join('?' * 17)})",
         [
             (
                 *(one.doc_id, one.page_no, one.number, *map(round, one.box), one.width, one.height, one.start, one.end),
-                *(one.caption, one.alt, one.phash, one.image.sha256, one.image.suffix),
+                *(one.caption, one.alt, one.phash, one.kind, one.image.sha256, one.image.suffix),
             )
             for one in figures
         ],
@@ -108,6 +113,8 @@ def check_figure(row: Mapping[str, object], length: int) -> None:
         raise ValueError("the text of a figure outside its page")
     if not all(type(row[name]) is str for name in ("caption", "alt")) or not _PHASH.fullmatch(str(row["phash"])):
         raise ValueError("not the words of a figure")
+    if row.get("kind", "") not in ("", *_KINDS):
+        raise ValueError("not a kind of figures")
 
 
 def images_of_figures(db: Connection, doc_id: str) -> list[Row]:
@@ -176,8 +183,9 @@ def _plain(text: str) -> str:
 
 
 def _figure(row: Row) -> Figure:
-    doc_id, page_no, number, x, y, w, h, width, height, start, end, caption, alt, phash, image, suffix = row
+    doc_id, page_no, number, x, y, w, h, width, height, start, end, caption, alt, phash, kind, image, suffix = row
     return Figure(
         doc_id=doc_id, page_no=page_no, number=number, box=Box(float(x), float(y), float(w), float(h)), width=width,
-        height=height, caption=caption, alt=alt, start=start, end=end, phash=phash, image=artifact_of(image, suffix),
+        height=height, caption=caption, alt=alt, start=start, end=end, phash=phash,
+        kind=kind if kind in _KINDS else "", image=artifact_of(image, suffix),
     )  # fmt: skip

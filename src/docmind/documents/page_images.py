@@ -103,8 +103,8 @@ class PageList:
 
         `names` is the result of `names` for them. Images that only documents in the bin show do not pass.
         """
-        if filters.figure_sizes or (FIGURE in filters.modalities and PAGE_IMAGE not in filters.modalities):
-            with_figures = Figures(self._db).pages_with(filters.figure_sizes)
+        if filters.is_of_some_figures or (FIGURE in filters.modalities and PAGE_IMAGE not in filters.modalities):
+            with_figures = Figures(self._db).pages_with(filters)
             return {
                 image
                 for doc_id, page_no, image, language in self._db.all(

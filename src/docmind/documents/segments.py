@@ -36,7 +36,7 @@ _HELD = {
 }
 """The tables of a segment, and the order of their rows."""
 _LATER: dict[str, dict[str, object]] = {
-    "pages": {"blocks": b"", "uncorrected": b"", "ocr": ""}, "nodes": {"context": ""}, "figures": {},
+    "pages": {"blocks": b"", "uncorrected": b"", "ocr": ""}, "nodes": {"context": ""}, "figures": {"kind": ""},
 }  # fmt: skip
 """Columns that tables of a segment got later, with the value of rows that do not use them."""
 _LATER_TABLES = ("corrections", "figures")

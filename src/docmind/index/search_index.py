@@ -154,10 +154,10 @@ class SearchIndex:
         So tags and collections can change without a change of the index, and their names never reach it. The index
         holds documents of the bin for questions as of a snapshot; all other questions name those that they ask.
         """
-        if filters.figure_sizes:
-            sized = {doc_id for doc_id, _page_no in self._vault.catalog.figures.pages_with(filters.figure_sizes)}
+        if filters.is_of_some_figures:
+            sized = {doc_id for doc_id, _page_no in self._vault.catalog.figures.pages_with(filters)}
             allowed = tuple(one for one in self._vault.catalog.allowed(filters) if one in sized) or _NONE
-            return replace(filters.as_documents(allowed), modalities=(FIGURE,), figure_sizes=())
+            return replace(filters.as_documents(allowed), modalities=(FIGURE,), figure_sizes=(), figure_kinds=())
         if not filters.is_of_documents and not self._vault.catalog.is_bin_indexed():
             return self._vault.catalog.enclosed.widened(filters)
         allowed = tuple(self._vault.catalog.allowed(filters)) or _NONE

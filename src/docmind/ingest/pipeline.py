@@ -882,6 +882,7 @@ def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> 
             start=one.start,
             end=one.end,
             phash=one.phash,
+            kind=one.kind,
             image=refs[id(one.image)],
         )
         for number, one in enumerate(page.figures, 1)

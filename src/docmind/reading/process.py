@@ -152,7 +152,10 @@ def _send(outgoing: BinaryIO, page: ParsedPage, losses: list[list[Any]]) -> None
         "needs_ocr": page.needs_ocr,
         "is_layer_suspect": page.is_layer_suspect,
         "figures": [
-            [each.box, each.size, each.text, each.caption, each.start, each.end, _look(each.image), len(each.image)]
+            [
+                *(each.box, each.size, each.text, each.caption, each.start, each.end, _look(each.image)),
+                *(len(each.image), each.kind),
+            ]
             for each in page.figures
         ],
         "dpi": page.dpi,

@@ -38,11 +38,22 @@ from docmind.reading.formats import engine_of
 from docmind.reading.pandoc import PANDOC, find_pandoc, version_of_pandoc
 from docmind.reading.plugins import limits_for, usable_readers
 from docmind.reading.sheets import is_sheet
-from docmind.records.documents import Enclosed, Facts, Loss, LossKind, PageFigure, ParsedPage, TextSource, Upload
+from docmind.records.documents import (
+    Enclosed,
+    Facts,
+    FigureKind,
+    Loss,
+    LossKind,
+    PageFigure,
+    ParsedPage,
+    TextSource,
+    Upload,
+)
 from docmind.rich_text import one_line
 from docmind.runtime import Frame, Header, Limits, Worker, error_named
 from docmind.wording import _, number_text
 
+_KINDS = get_args(FigureKind)
 _KIND, _PHASH = re.compile("[a-z]{1,8}"), re.compile("[0-9a-f]{16}")
 _LARGEST_SIDE, _MOST = 65_535, 1 << 31  # pixels; pages
 _LONGEST_SENTENCE = 500
@@ -97,7 +108,7 @@ def figures_of(rows: list[Any], images: bytes, page: Sequence[int], length: int)
         raise ValueError("more figures than a page can have")
     found: list[PageFigure] = []
     at = 0
-    for box, size, text, caption, start, end, phash, bytes_each in rows:
+    for box, size, text, caption, start, end, phash, bytes_each, kind in rows:
         image = images[at : at + bytes_each]
         at += len(image)
         x, y, width, height = box
@@ -106,13 +117,13 @@ def figures_of(rows: list[Any], images: bytes, page: Sequence[int], length: int)
         is_sized = len(size) == 2 and all(_is_count(side) for side in size)
         is_said = isinstance(text, str) and isinstance(caption, str) and 0 <= start <= end <= length
         is_shown = len(image) == bytes_each <= LARGEST and is_webp(image) and _PHASH.fullmatch(phash) is not None
-        if not (is_placed and is_sized and is_said and is_shown):
+        if not (is_placed and is_sized and is_said and is_shown and kind in _KINDS):
             raise ValueError("not a figure of this page")
         told = one_line(text)[:LONGEST_SAID], one_line(caption)[:LONGEST_SAID]
         found.append(
             PageFigure(
                 box=(x, y, width, height), size=(size[0], size[1]), text=told[0], caption=told[1], start=start, end=end,
-                image=image, phash=phash,
+                image=image, phash=phash, kind=kind,
             )
         )  # fmt: skip
     return tuple(found)

@@ -23,6 +23,8 @@ PAGE_IMAGE: Modality = "pdf_page_image"
 FIGURE: Modality = "image_caption"
 """Name of the modality of figures."""
 
+FigureKind = Literal["photo", "graphic", "drawing"]
+"""A picture as cameras and scanners store one (JPEG, WebP, TIFF), another picture, or lines and areas of a PDF."""
 FigureSize = Literal["small", "medium", "large"]
 FIGURE_AREAS: Mapping[FigureSize, int] = {"small": 0, "medium": 300 * 300, "large": 640 * 480}
 """Pixels of a picture from which a figure has a size, the least first."""
@@ -178,6 +180,7 @@ class PageFigure:
     end: int = 0
     image: bytes = field(default=b"", repr=False)
     phash: str = ""
+    kind: FigureKind = "graphic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -476,7 +479,7 @@ class Figure:
     of the picture itself. `caption` is what stands below or above it, `alt` its alternative text; both may be empty.
     `text[start:end]` of the page is the caption, or the alternative text where there is no caption; both are 0 where
     the page has neither. `phash` is a hash of its look, 16 hex digits; pictures that look alike differ in few bits.
-    `image` names the encrypted picture, a WebP.
+    `image` names the encrypted picture, a WebP. `kind` is "" for a figure that was read before kinds were told apart.
     """
 
     doc_id: str
@@ -490,6 +493,7 @@ class Figure:
     start: int = 0
     end: int = 0
     phash: str = ""
+    kind: FigureKind | Literal[""] = ""
     image: ArtifactRef
 
     @property

@@ -21,6 +21,7 @@ from docmind.records.documents import (
     ArtifactRef,
     Box,
     Figure,
+    FigureKind,
     FigureSize,
     Modality,
     TextSource,
@@ -198,6 +199,14 @@ class Filters:
             option=("--figure-size",),
         ),
     )
+    figure_kinds: tuple[FigureKind, ...] = field(
+        default=(),
+        metadata=about(
+            "Only figures of these kinds: photo (JPEG, WebP, TIFF), graphic (PNG, GIF, BMP) or drawing (lines in a "
+            "PDF).",
+            option=("--figure-kind",),
+        ),
+    )
 
     def allow(self, facts: Facts) -> bool:
         """Return whether a document may match.
@@ -219,11 +228,18 @@ class Filters:
     @property
     def wants_figures_alone(self) -> bool:
         """Whether nothing but figures may match, and page images may match only where they show one."""
-        return bool(self.figure_sizes) or self.modalities == (FIGURE,)
+        return self.is_of_some_figures or self.modalities == (FIGURE,)
+
+    @property
+    def is_of_some_figures(self) -> bool:
+        """Whether only some of the figures may match, which only the vault knows."""
+        return bool(self.figure_sizes or self.figure_kinds)
 
     def allow_figure(self, figure: Figure) -> bool:
         """Return whether a figure of a page that matches may match."""
-        return not self.figure_sizes or figure.size_name in self.figure_sizes
+        return (not self.figure_sizes or figure.size_name in self.figure_sizes) and (
+            not self.figure_kinds or figure.kind in self.figure_kinds
+        )
 
     @property
     def is_of_documents(self) -> bool:

@@ -24,7 +24,7 @@ def may_show_figures(question: str | None, filters: Filters) -> bool:
 
 def may_show_pages(filters: Filters) -> bool:
     """Return whether pages as a whole may be among the hits."""
-    return not filters.figure_sizes and (not filters.modalities or PAGE_IMAGE in filters.modalities)
+    return not filters.is_of_some_figures and (not filters.modalities or PAGE_IMAGE in filters.modalities)
 
 
 def figures_alike(

@@ -56,7 +56,7 @@ def asks_for_figure(question: str) -> bool:
 
 def wants_figures(question: str, filters: Filters) -> bool:
     """Return whether figures are asked for, by the words of a question or by its filters."""
-    if filters.modalities or filters.figure_sizes:
+    if filters.modalities or filters.is_of_some_figures:
         return filters.wants_figures_alone or FIGURE in filters.modalities
     return asks_for_figure(question)
 

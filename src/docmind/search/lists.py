@@ -209,7 +209,7 @@ class Lists:
 
     def why_not(self, name: ListName, filters: Filters) -> tuple[ListState, str] | None:
         """Return why a list is not asked; None where it is."""
-        wanted = (FIGURE,) if filters.figure_sizes else filters.modalities
+        wanted = (FIGURE,) if filters.is_of_some_figures else filters.modalities
         if name == "code" and wanted and "code" not in wanted:
             return "off", _("Code is not among what is asked for.")
         if name == "code" and not self._catalog.holds("code"):

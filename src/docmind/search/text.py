@@ -40,7 +40,7 @@ from docmind.search.measures import Lines, lines_of
 from docmind.wording import _, ngettext
 
 _FIGURES = 50  # passages of figures that may be in the dense list beside the candidates
-_OF_A_SIZE = 400  # passages of figures that are looked at where those of some sizes are asked for
+_OF_SOME = 400  # passages of figures that are looked at where those of some sizes or kinds are asked for
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 _NAME_CHARS = 120  # of a document's name before a passage that a cross-encoder reads
 _LINES_WEIGHT = 0.5  # of the lines that a measure is made of, against 1.0 of the question's own words
@@ -148,7 +148,7 @@ class TextSearch:
         at = time.perf_counter()
         wanted = wants_figures(question, filters)
         dense, sparse = self._lists(question, lines, vector, filters)
-        if filters.figure_sizes:
+        if filters.is_of_some_figures:
             dense, sparse = self._of_figures(dense, filters), self._of_figures(sparse, filters)
         if not wanted:
             dense = self._ranking_pages(dense)
@@ -314,7 +314,7 @@ class TextSearch:
         queries: dict[str, VectorQuery] = {}
         if vector is not None:
             spare = _FIGURES if self._catalog.figures.are_there() else 0
-            spare += _OF_A_SIZE if filters.figure_sizes else 0
+            spare += _OF_SOME if filters.is_of_some_figures else 0
             queries["dense"] = VectorQuery(collection, "text-dense", self._blind.dense(vector), limit + spare, filters)
         terms = query_terms(question, " ".join(lines or ()), _LINES_WEIGHT)
         if len(terms.indices) and self._settings.retrieve.fusion != "dense":
@@ -397,7 +397,7 @@ class TextSearch:
     def _nodes_of(self, page_id: str, ranking: _Found) -> list[NodeRecord]:
         """Return the page's nodes of the kinds that are asked for, best first; figures first where one is."""
         nodes = self._ordered(page_id, ranking)
-        if ranking.filters.figure_sizes:
+        if ranking.filters.is_of_some_figures:
             return self._allowed(nodes, ranking.filters)
         if wanted := ranking.filters.modalities:
             return [node for node in nodes if node.modality in wanted] or nodes

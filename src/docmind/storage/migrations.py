@@ -460,7 +460,11 @@ def m029_evaluation(db: Connection) -> None:
 
 
 def m030_vectors_of_figures(db: Connection) -> None:
-    """Create the table of vectors of the pictures of figures, which go with the last figure that shows theirs."""
+    """Create the table of vectors of the pictures of figures, which go with the last figure that shows theirs.
+
+    Figures get their kind, which is not known of those that are there.
+    """
+    db.execute("ALTER TABLE figures ADD COLUMN kind TEXT NOT NULL DEFAULT ''")
     db.execute(
         """CREATE TABLE figure_vectors (
             vector_no INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL, fingerprint TEXT NOT NULL,

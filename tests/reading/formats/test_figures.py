@@ -388,13 +388,25 @@ def test_a_picture_of_a_pdf_with_its_caption() -> None:
 
     (page,) = pages(opened("a.pdf", printed(draw)))
     (figure,) = page.figures
-    assert figure.size == (300, 200)
+    assert (figure.size, figure.kind) == ((300, 200), "graphic")
     assert figure.caption == "Figure 1: Rain by month in the valley."
     assert page.text[figure.start : figure.end] == figure.caption
     assert all(abs(is_at - at) <= 12 for is_at, at in zip(figure.box, (300, 600, 600, 400), strict=True))
     image = Image.open(io.BytesIO(figure.image)).convert("RGB")
     assert image.size == figure.box[2:]
     assert image.getpixel((image.width - 20, 20)) != (255, 255, 255)
+
+
+def test_a_jpeg_is_a_photo() -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.drawImage(ImageReader(io.BytesIO(photo(kind="JPEG"))), 150, 300, 300, 200)
+        caption_drawn(canvas, 284)
+
+    assert [figure.kind for figure in figures("a.pdf", printed(draw))] == ["photo"]
+    kinds = {"PNG": "graphic", "GIF": "graphic", "BMP": "graphic", "JPEG": "photo", "TIFF": "photo", "WEBP": "photo"}
+    for kind, name in kinds.items():
+        (page,) = pages(laid_out(para(), shown(photo(kind=kind))))
+        assert [figure.kind for figure in page.figures] == [name], kind
 
 
 def test_a_chart_of_lines_is_found_by_its_caption() -> None:
@@ -410,6 +422,7 @@ def test_a_chart_of_lines_is_found_by_its_caption() -> None:
     (figure,) = page.figures
     x, y, width, height = figure.box
     assert figure.caption.startswith("Figure 1")
+    assert figure.kind == "drawing"
     assert 320 < x < 345
     assert 500 < width < 540
     assert y + height < 2 * (800 - 268)

@@ -38,13 +38,17 @@ def page(documents: list, collections: dict) -> None:
     from docmind.ui.chat.filters import choose_filters, chosen_filters, follow, matching
 
     snapshots = dict(pair.split("=") for pair in st.query_params.get("snapshots", "").split(",") if pair)
-    has_figures = "figures" in st.query_params
+    has_figures = "has" in st.query_params
     follow(documents, collections, has_figures=has_figures, snapshots=snapshots)
     choose_filters(documents, collections, has_figures=has_figures, snapshots=snapshots)
     docmind = cast("DocMind", SimpleNamespace(documents=SimpleNamespace(all=lambda: documents)))
     chosen = chosen_filters(docmind)
     told = {"filters": chosen.doc_ids, "count": len(matching(documents)), "collections": chosen.collections}
-    told |= {"content": chosen.modalities, "sizes": chosen.figure_sizes} if has_figures else {}
+    told |= (
+        {"content": chosen.modalities, "sizes": chosen.figure_sizes, "looks": chosen.figure_kinds}
+        if has_figures
+        else {}
+    )
     st.json(told | ({"snapshots": chosen.snapshots} if snapshots else {}))
 
 
@@ -71,13 +75,17 @@ def test_nothing_chosen_is_all_documents() -> None:
 def test_figures_can_be_looked_for_alone_where_there_are_any() -> None:
     import json
 
-    test = drawn(figures="1", content="image_caption", kind="pdf,docx")
+    test = drawn(has="1", content="image_caption", kind="pdf,docx")
     assert json.loads(test.json[0].value)["content"] == ["image_caption"]
     assert test.session_state[state.FILTER_CONTENT] == ["image_caption"]
     assert "Size of figures" in [one.label for one in test.button_group]
-    test = drawn(figures="1", content="image_caption", size="large,huge")
+    test = drawn(has="1", content="image_caption", size="large,huge")
     assert json.loads(test.json[0].value)["sizes"] == ["large"]
-    test = drawn(figures="1", size="large")
+    test = drawn(has="1", content="image_caption", figures="photo,drawing,painting")
+    assert json.loads(test.json[0].value)["looks"] == ["photo", "drawing"]
+    test = drawn(has="1", content="image_caption", figures="photo,drawing,graphic")
+    assert json.loads(test.json[0].value)["looks"] == []
+    test = drawn(has="1", size="large")
     assert json.loads(test.json[0].value)["sizes"] == [], "sizes are those of figures that are looked for alone"
     assert "Size of figures" not in [one.label for one in test.button_group]
     test = drawn(content="image_caption")  # no document has a figure

@@ -24,6 +24,7 @@ SMALLEST = 32
 """Pixels of each side below which a picture is an icon or a line."""
 _SMALLEST_AREA = 60 * 60
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
+_PHOTOS = ("JPEG", "TIFF", "WEBP")
 _FAULTS = (OSError, SyntaxError, ValueError, EOFError, struct.error, MemoryError, ZeroDivisionError, TypeError)
 """What Pillow raises for a picture that is broken."""
 _QUALITY, _WORST = 80, 40
@@ -47,7 +48,7 @@ def picture_in(data: bytes) -> Picture | None:
     is_sound = width * height <= MAX_PIXELS and max(width, height) <= MAX_RATIO * min(width, height)
     if not is_sound or min(width, height) < SMALLEST or width * height < _SMALLEST_AREA:
         return None
-    return Picture(width, height, data, hashlib.sha256(data).hexdigest())
+    return Picture(width, height, data, hashlib.sha256(data).hexdigest(), image.format in _PHOTOS)
 
 
 def picture_at(address: str) -> Picture | None:

@@ -728,6 +728,7 @@ def _page_figure(figure: Figure, image: bytes, scale: float, size: tuple[int, in
         start=figure.start,
         end=figure.end,
         image=image,
+        kind="photo" if figure.picture.is_photo else "graphic",
     )
 
 

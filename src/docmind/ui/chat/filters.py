@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.records.conversations import Thread
-from docmind.records.documents import FIGURE, FIGURE_AREAS, DocumentInfo, FigureSize
+from docmind.records.documents import FIGURE, FIGURE_AREAS, DocumentInfo, FigureKind, FigureSize
 from docmind.records.search import Filters, ListName, kinds_of
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import state
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _WAYS: Mapping[str, tuple[ListName, ...]] = {"Words": ("text", "code"), "Look": ("image", "visual")}
 _SIZES: Mapping[FigureSize, str] = {"small": N_("Small"), "medium": N_("Medium"), "large": N_("Large")}
+_KINDS: Mapping[FigureKind, str] = {"photo": N_("Photos"), "graphic": N_("Graphics"), "drawing": N_("Drawings")}
+_OF_A_KIND: Mapping[FigureKind, str] = {
+    "photo": N_("photos"), "graphic": N_("graphics"), "drawing": N_("drawings"),
+}  # fmt: skip
 _SIZED: Mapping[FigureSize, str] = {
     "small": N_("small figures"), "medium": N_("medium figures"), "large": N_("large figures"),
 }  # fmt: skip
@@ -50,10 +54,13 @@ _KEYS = {
     state.FILTER_YEARS: "year",
     state.FILTER_CONTENT: "content",
     state.FILTER_SIZES: "size",
+    state.FILTER_FIGURE_KINDS: "figures",
 }
 """The choices and their names in the address."""
-_NOT_NARROWING = (state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER, state.FILTER_CONTENT,
-                  state.FILTER_SIZES)  # fmt: skip
+_NOT_NARROWING = (
+    state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER, state.FILTER_CONTENT, state.FILTER_SIZES,
+    state.FILTER_FIGURE_KINDS,
+)  # fmt: skip
 """Choices that leave no document out by themselves."""
 _BINDING = (state.FILTER_DOCUMENTS, state.FILTER_COLLECTIONS)
 _BY_DOCUMENTS = (state.FILTER_KINDS, state.FILTER_SINCE, state.FILTER_SENDERS, state.FILTER_YEARS)
@@ -145,7 +152,7 @@ def chosen_filters(docmind: DocMind) -> Filters:
     """Return the filters that are chosen in this tab; kinds, people and dates become the documents that have them."""
     languages, collections = tuple(_chosen(state.FILTER_LANGUAGES)), tuple(_chosen(state.FILTER_COLLECTIONS))
     snapshots, content = tuple(_chosen(state.FILTER_SNAPSHOTS)), tuple(_chosen(state.FILTER_CONTENT))
-    sizes = _sizes() if content else ()
+    sizes, kinds = (_sizes(), _figure_kinds()) if content else ((), ())
     if not any(map(_chosen, _BY_DOCUMENTS)):
         return Filters(
             doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
@@ -155,11 +162,12 @@ def chosen_filters(docmind: DocMind) -> Filters:
             collections=collections,
             snapshots=snapshots,
             figure_sizes=sizes,
+            figure_kinds=kinds,
         )
     found = tuple(info.doc_id for info in _narrowed(docmind.documents.all()))
     return Filters(
         doc_ids=found or (_NONE,), modalities=content, languages=languages, collections=collections,
-        snapshots=snapshots, figure_sizes=sizes,
+        snapshots=snapshots, figure_sizes=sizes, figure_kinds=kinds,
     )  # fmt: skip
 
 
@@ -193,7 +201,8 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     if filters.after or filters.before:
         parts.append(f"{filters.after} – {filters.before}".strip())
     parts += [_as_of(names.get(one, _("a deleted snapshot"))) for one in filters.snapshots]
-    parts += _told_figures(filters.figure_sizes) if FIGURE in filters.modalities or filters.figure_sizes else []
+    if FIGURE in filters.modalities or filters.is_of_some_figures:
+        parts += _told_figures(filters.figure_sizes, filters.figure_kinds)
     ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
     return " · ".join([*parts, *map(_by, ways)])
 
@@ -243,6 +252,7 @@ def _offered(
         state.FILTER_YEARS: _years(documents),
         state.FILTER_CONTENT: [FIGURE] if has_figures else [],
         state.FILTER_SIZES: list(FIGURE_AREAS) if has_figures else [],
+        state.FILTER_FIGURE_KINDS: list(_KINDS) if has_figures else [],
     }
 
 
@@ -308,6 +318,14 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
                 key=state.FILTER_SIZES,
                 help=_("By the pixels of the picture: small below 300 × 300, large from 640 × 480."),
             )
+            st.pills(
+                _("Kind of figures"),
+                offered[state.FILTER_FIGURE_KINDS],
+                selection_mode="multi",
+                format_func=lambda one: _(_KINDS[one]),
+                key=state.FILTER_FIGURE_KINDS,
+                help=_("Photos are JPEG, WebP and TIFF, graphics PNG, GIF and BMP, drawings lines in a PDF."),
+            )
     if offered[state.FILTER_SNAPSHOTS]:
         st.multiselect(
             _("As of a snapshot"),
@@ -342,8 +360,15 @@ def _sizes() -> tuple[FigureSize, ...]:
     return tuple(chosen) if len(chosen) < len(FIGURE_AREAS) else ()
 
 
-def _told_figures(sizes: Sequence[FigureSize]) -> list[str]:
-    return [_(_SIZED[size]) for size in sizes] or [_("figures only")]
+def _figure_kinds() -> tuple[FigureKind, ...]:
+    """Return the chosen kinds of figures; empty for all."""
+    chosen: list[FigureKind] = [one for one in _KINDS if one in _chosen(state.FILTER_FIGURE_KINDS)]
+    return tuple(chosen) if len(chosen) < len(_KINDS) else ()
+
+
+def _told_figures(sizes: Sequence[FigureSize], kinds: Sequence[FigureKind]) -> list[str]:
+    told = [*(_(_SIZED[size]) for size in sizes), *(_(_OF_A_KIND[one]) for one in kinds)]
+    return told or [_("figures only")]
 
 
 def _one_since() -> None:
@@ -438,7 +463,7 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     parts += _chosen(state.FILTER_YEARS)
     parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
     parts += [_as_of(names[one]) for one in _chosen(state.FILTER_SNAPSHOTS)]
-    parts += _told_figures(_sizes()) if _chosen(state.FILTER_CONTENT) else []
+    parts += _told_figures(_sizes(), _figure_kinds()) if _chosen(state.FILTER_CONTENT) else []
     ways = _chosen(state.FILTER_LISTS)
     parts += map(_by, ways) if len(ways) == 1 else ()
     if is_newest_first():

@@ -34,6 +34,10 @@ _clip_points = native("FPDFClipPath_CountPathSegments", ctypes.c_int, ctypes.c_v
 _clip_point = native("FPDFClipPath_GetPathSegment", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
 _point = native("FPDFPathSegment_GetPoint", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _content_id = native("FPDFPageObj_GetMarkedContentID", ctypes.c_int, ctypes.c_void_p)
+_filters = native("FPDFImageObj_GetImageFilterCount", ctypes.c_int, ctypes.c_void_p)
+_filter = native(
+    "FPDFImageObj_GetImageFilter", ctypes.c_ulong, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong
+)
 _pixels = native("FPDFImageObj_GetImagePixelSize", ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -88,12 +92,14 @@ class DrawnPicture:
     """A picture: where it is seen, its own width and height in pixels, and the numbers of its marked content.
 
     `length` is that of its data in the file: with the pixels it tells pictures apart, without a look at them.
+    `is_photo` tells that it is stored as JPEG, or as JPEG 2000.
     """
 
     area: Area
     pixels: tuple[int, int]
     length: int
     content: frozenset[int]
+    is_photo: bool = False
 
 
 @dataclass(slots=True)
@@ -150,7 +156,8 @@ class _Walk:
         number = _content_id(item)
         content = frozenset((number,)) if number >= 0 else frozenset[int]()
         length = _length(item, None, 0)
-        self._found.pictures.append(DrawnPicture(area, (int(sides[0]), int(sides[1])), length, content))
+        picture = DrawnPicture(area, (int(sides[0]), int(sides[1])), length, content, _is_photo(item))
+        self._found.pictures.append(picture)
 
     def _form(self, item: int, to_pixels: _Matrix, depth: int) -> None:
         area = self._area(item, to_pixels)
@@ -215,3 +222,12 @@ def _common(one: Area, other: Area) -> Area:
         min(one.right, other.right),
         min(one.bottom, other.bottom),
     )
+
+
+def _is_photo(item: int) -> bool:
+    """Return whether the data of a picture are packed as JPEG or JPEG 2000."""
+    count = _filters(item)
+    name = ctypes.create_string_buffer(32)
+    if count <= 0 or _filter(item, count - 1, ctypes.addressof(name), len(name)) > len(name):
+        return False
+    return name.value in (b"DCTDecode", b"JPXDecode", b"DCT")

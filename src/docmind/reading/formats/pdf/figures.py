@@ -24,7 +24,7 @@ from docmind.reading.formats.pdf.alternatives import alternatives
 from docmind.reading.formats.pdf.drawn import Area, Drawn, DrawnPicture, around, drawn_on
 from docmind.reading.formats.pdf.layer import Layer
 from docmind.reading.formats.pdf.lines import Lines
-from docmind.records.documents import PageFigure
+from docmind.records.documents import FigureKind, PageFigure
 
 _OF_FIGURE = re.compile(r"(?:fig|abb|chart|gráfico|plate|photo|foto)", re.IGNORECASE)
 _SMALLEST, _SMALLEST_SHARE = 60, 0.01  # pixels of a side, and share of the page, of a picture without a caption
@@ -40,6 +40,7 @@ _RUNNING_LETTERS, _RUNNING_WIDTH = 25, 0.55  # of a line of running text: letter
 _FILLED = 0.5  # of the width of such a line by its letters, each half as wide as the line is high: no row of labels
 _BEHIND_WORDS = 0.4  # share of the words of a page that stand on a picture which is a background
 _BESIDE = frozenset(("caption", "header", "footer", "footnote"))
+_MOSTLY = 0.5  # of the area of a figure: with pictures on more of it, it is no drawing
 _MARGIN = 5  # pixels around a figure that is cut out
 
 
@@ -59,6 +60,7 @@ class _Found:
     pixels: tuple[int, int] | None = None
     caption: _Caption | None = None
     content: frozenset[int] = frozenset()
+    kind: FigureKind = "drawing"
 
 
 class Figures:
@@ -117,7 +119,8 @@ class Figures:
                 continue
             used |= {id(caption)} if caption is not None else set()
             content = frozenset[int]().union(*(each.content for each in tiles))
-            found.append(_Found(area, tiles[0].pixels if len(tiles) == 1 else None, caption, content))
+            pixels = tiles[0].pixels if len(tiles) == 1 else None
+            found.append(_Found(area, pixels, caption, content, _kind(tiles)))
         return found
 
 
@@ -190,6 +193,10 @@ def _distance(area: Area, caption: Area) -> float:
     return max(across, 0.0) + max(down, 0.0) + rank
 
 
+def _kind(pictures: Sequence[DrawnPicture]) -> FigureKind:
+    return "photo" if all(each.is_photo for each in pictures) else "graphic"
+
+
 # What is drawn beside a caption
 
 
@@ -210,7 +217,9 @@ def _captioned(
         inside = [each for each in drawn.pictures if each.area.shared(area) > 0.7 * each.area.size]
         content = frozenset[int]().union(*(each.content for each in inside))
         is_one = len(inside) == 1 and inside[0].area.size > 0.8 * area.size
-        found.append(_Found(area, inside[0].pixels if is_one else None, caption, content))
+        covered = sum(each.area.size for each in inside) > _MOSTLY * area.size
+        kind = _kind(inside) if covered else "drawing"
+        found.append(_Found(area, inside[0].pixels if is_one else None, caption, content, kind))
     return found
 
 
@@ -352,4 +361,5 @@ def _figure(found: _Found, image: Image.Image, said: str, text: str) -> PageFigu
         start=caption.start if caption is not None else 0,
         end=caption.end if caption is not None else 0,
         image=encode(cut),
+        kind=found.kind,
     )
