@@ -5,7 +5,7 @@ them, even when one fails. Their output comes before pytest's closing line, whic
 the tests marked slow or browser, runs two files at a time, and lets pyright look only at the Python files that differ
 from the main branch. Where at most RETRIED tests failed they run once more, one after another: a test that meets a
 process of another test, or a machine that is out of breath, passes then; a fault fails again. What failed first is
-written into FIRST_FAILURES, and told at the end.
+written into FIRST_FAILURES, and told at the end. `--coverage` tells the share of lines and branches that were run.
 
 `--faults` runs the large fault suites of tests/faults instead (`--faults --help`): a disk that is full or fails, kills,
 power cuts, damaged documents. They take about an hour, and write what they counted into docs/reliability.md.

@@ -1,7 +1,7 @@
 """Make the environment that DocMind runs in: `.venv` beside this folder, with the exact versions of constraints.txt.
 
 Shared by run_app.py and run_tests.py; alone (`python3 scripts/setup_env.py`, with the names of extras: `--test`,
-`--colpali`, `--local-llm`) it only installs.
+`--colpali`, `--local-llm`, `--pandoc`) it only installs.
 Python 2.7 can parse it, and is told that it is too old. While the stamp in `.venv` names the lock (what pip would be
 asked for), no pip runs and no network is used.
 """
@@ -277,8 +277,8 @@ def end_quietly(main):
 
 def main():
     extras = [argument.replace("--", "", 1) for argument in sys.argv[1:]]
-    if not set(extras) <= {"test", "colpali", "local-llm"}:
-        message = "DocMind: setup_env.py takes --test, --colpali and --local-llm only, not {0}."
+    if not set(extras) <= {"test", "colpali", "local-llm", "pandoc"}:
+        message = "DocMind: setup_env.py takes --test, --colpali, --local-llm and --pandoc only, not {0}."
         raise SetupError(message.format(sys.argv[1:]))
     ensure(extras=extras)
     return 0

@@ -203,6 +203,16 @@ def test_importing_docmind_loads_nothing_heavy() -> None:
     assert not loaded & HEAVY
 
 
+def test_reading_processes_load_no_settings_and_no_code_of_keys() -> None:
+    """A process that forks them imports all of this, and each of them has it: slow, and beside hostile files."""
+    code = (
+        "import importlib, json, sys; from docmind.reading.process import PRELOAD;"
+        " [importlib.import_module(name) for name in PRELOAD]; print(json.dumps(sorted(sys.modules)))"
+    )
+    loaded = set(json.loads(subprocess.check_output([sys.executable, "-c", code], text=True)))
+    assert not loaded & {"docmind.config", "docmind.storage.keys", "docmind.storage.database", "pydantic", "asyncio"}
+
+
 # --- rooms and sizes --------------------------------------------------------------------------------------------------
 
 

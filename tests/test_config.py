@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
+from click.testing import CliRunner
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from conftest import ROOT
+from docmind.cli import main
 from docmind.config import Settings, default_data_dir
 from docmind.errors import ConfigError
 from docmind.model_files import default_cache_dir
@@ -232,3 +235,26 @@ def test_elsewhere_the_library_lies_in_the_users_folder_for_data(
     assert folder != default_cache_dir()
     assert not folder.is_relative_to(default_cache_dir())
     assert default_key_folder() != folder, "a key never lies in the data folder"
+
+
+def test_the_example_names_every_setting_with_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = CliRunner().invoke(main, ["settings", "--example"]).output
+    lines = [line.removeprefix("# ") for line in written.splitlines()]
+    values = {
+        name: value for line in lines for name, is_set, value in [line.partition("=")] if is_set and name.isupper()
+    }
+    assert set(values) == {variable(path) for path in EVERY}
+    for name, value in values.items():
+        monkeypatch.setenv(name, " ".join(shlex.split(value)))
+    loaded = Settings.load()
+    with monkeypatch.context() as unset:
+        for name in values:
+            unset.delenv(name)
+        assert loaded == Settings.load()
+
+
+def test_every_setting_has_one_line_of_description() -> None:
+    for one in Settings.variables():
+        assert one.group.endswith("."), one.name
+        assert one.description, one.name
+        assert "\n" not in one.description, one.name

@@ -30,6 +30,7 @@ BENCHES = {
     "doctor": ("doctor",),
     "programs": ("rest",),
     "children": ("children",),
+    "mails": ("mails",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}

@@ -15,7 +15,7 @@ from docmind.config import Settings
 from docmind.embedding import text_model_capability
 from docmind.errors import WorkerFailedError
 from docmind.network import network_guard
-from docmind.reading import Ocr, find_browser, reader_capabilities
+from docmind.reading import Ocr, find_browser, pandoc_capability, reader_capabilities
 from docmind.records.documents import Capability, StorageKind, StorageUse
 from docmind.runtime import Way, can_fork, fork_server_pid, isolation, licence_of
 from docmind.wording import N_, _, number_text
@@ -26,7 +26,7 @@ _KEY_SOURCES = {
     "file": N_("the root key is in a file that only you can read, outside the data directory"),
 }
 
-_NAMES = (
+NAMES = (
     *(N_("answers"), N_("encryption"), N_("app access"), N_("text model"), N_("ocr"), N_("book pages")),
     *(N_("isolation of readers"), N_("child processes"), N_("network guard"), N_("web search"), N_("index at rest")),
     *(N_("image model"), N_("late interaction on pages")),
@@ -117,6 +117,7 @@ def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tu
         text_model_capability(settings),
         *Ocr(settings.reading).capabilities(),
         _browser(settings.reading.browser),
+        pandoc_capability(settings.reading),
         *reader_capabilities(settings.reading),
         _children(),
         _start_of_children(settings),

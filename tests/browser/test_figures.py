@@ -61,3 +61,28 @@ def test_figures_are_listed_found_and_opened_at_their_place(browser: Any, server
         source.wait_for()
         source.click()
         assert outlined(one)["wide"] > 0.5
+
+
+def test_figures_of_a_size_are_looked_for_alone(browser: Any, server: Server) -> None:
+    with tab(browser, server) as one:
+        page = one.open("Ask").page
+        page.get_by_role("button", name="All documents").click()
+        page.get_by_role("button", name="Figures", exact=True).click()
+        one.idle()
+        page.get_by_text("Size of figures").wait_for()
+        page.get_by_role("button", name="Large", exact=True).click()
+        one.idle()
+        page.keyboard.press("Escape")
+        one.idle()
+        page.locator(".st-key-filters").get_by_text("large figures").wait_for()
+        one.ask("Show the figure about the wiring of the boiler")
+        one.shows(page.get_by_role("link", name=CAPTION, exact=True), 0)  # it is a medium one
+        page.reload()
+        page.locator(".st-key-filters").get_by_text("large figures").click()
+        page.get_by_role("button", name="Large", exact=True).click()
+        page.get_by_role("button", name="Medium", exact=True).click()
+        one.idle()
+        page.keyboard.press("Escape")
+        one.idle()
+        one.ask("Show the figure about the wiring of the boiler, please")
+        page.get_by_role("link", name=CAPTION, exact=True).first.wait_for()

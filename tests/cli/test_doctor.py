@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import other_readers
 from docmind.storage import OwnerLock
 from docmind.storage.keys import open_keys
 from docmind.storage.mark import Mark
@@ -63,6 +64,19 @@ def test_what_is_found_is_said_with_what_to_do(shell: Shell) -> None:
     told = shell.run("doctor", code=1).stdout
     assert told.startswith("The data folder holds a file that isn't DocMind's. (1)\n    notes.txt\n  Move it")
     assert "0 findings were mended." in shell.run("doctor", "--repair", code=1).stdout
+
+
+def test_readers_that_cannot_be_used_are_named_and_are_no_damage(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other_readers.install(tmp_path / "packages", monkeypatch, "docmind-broken", "raise OSError('no toys')", toy="Toy")
+    on = {"DOCMIND_READING__READERS": "toy", "DOCMIND_READING__PANDOC": "off"}
+    told = shell.run("doctor", **on).stdout
+    assert told.startswith("All is well.")
+    assert "missing  reader toy: docmind-broken 1.0 (MIT): The reader toy failed: OSError: no toys." in told
+    assert [(one["name"], one["state"]) for one in shell.json("doctor", **on)["check"]["readers"]] == [
+        ("pandoc", "off"), ("reader toy", "missing"),
+    ]  # fmt: skip
 
 
 def test_a_folder_without_a_library_stays_empty(tmp_path: Path) -> None:

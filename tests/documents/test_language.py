@@ -44,6 +44,8 @@ def test_the_model_is_loaded_at_the_first_question_only() -> None:
     ("text", "language", "expected"),
     [
         ("Art. 5° e § 1° da Lei nº 13.709", "pt", "Art. 5º e § 1º da Lei nº 13.709"),
+        ("Lei n° 5.511, de 1%/12/2006, § 3%", "pt", "Lei nº 5.511, de 1º/12/2006, § 3º"),
+        ("Art. 5% e 21%/12/2006 de 5%, 1% ao mês", "pt", "Art. 5º e 21%/12/2006 de 5%, 1% ao mês"),
         ("a 25°C, 30 °C ou 12° 30'", "pt", "a 25°C, 30 °C ou 12° 30'"),
         ("turned by 90° at once", "en", "turned by 90° at once"),
     ],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -13,10 +15,10 @@ from PIL import Image
 from desks import opened, settings_in
 from docmind.application import DocMind
 from docmind.errors import NotFoundError
-from docmind.records.documents import Box, Upload
+from docmind.records.documents import Box, FigureSize, Upload
 from docmind.records.query import Query
 from docmind.records.search import Filters
-from figured import ALT, CAPTION, NAME, drawing, handbook
+from figured import ALT, CAPTION, NAME, SHOWN, drawing, handbook, photos
 from libraries import Library
 
 LIBRARY = Library("figures", [handbook()])
@@ -84,6 +86,37 @@ def test_a_question_that_asks_for_no_figure_is_answered_by_its_page(desk: DocMin
 def test_only_figures_are_found_where_only_they_are_asked_for(desk: DocMind) -> None:
     hits = desk.search(Query("the hive in winter", filters=Filters(modalities=("image_caption",)))).hits
     assert {(hit.modality, hit.page_no) for hit in hits} == {("image_caption", 1), ("image_caption", 2)}
+
+
+PHOTOS = Library("figures of three sizes", [photos()])
+
+
+def test_figures_of_a_size_are_found_where_it_is_asked_for(tmp_path: Path) -> None:
+    with PHOTOS.opened(tmp_path) as desk:
+        doc_id = desk.documents.all()[0].doc_id
+        assert [one.size_name for one in desk.documents.figures(doc_id)] == ["small", "medium", "large"]
+
+        def found(asked: str, *sizes: FigureSize, **more: Any) -> set[str]:
+            filters = Filters(figure_sizes=sizes, **more)
+            return {one.text.split()[1] for one in desk.search(Query(asked, filters=filters, dedup_key="node_id")).hits}
+
+        assert found("the boiler", "small", "large") == {"valve", "pump"}
+        assert found("the boiler", "large") == found("the valve", "large") == {"pump"}
+        assert found("the boiler", "small") == {"valve"}
+        assert found("the boiler", "large", kinds=("pdf",)) == set()
+        assert found("the boiler", "large", languages=("pt",)) == set()
+        desk.lookalike.catch_up()
+        seen = Query(picture=drawing(*SHOWN[2]), read_picture=False, filters=Filters(figure_sizes=("large",)))
+        assert [one.text for one in desk.search(seen).hits] == ["The pump of the boiler"]
+        assert not desk.search(replace(seen, filters=Filters(figure_sizes=("small",)))).hits
+
+
+def test_a_picture_of_a_figure_finds_the_figure_where_only_figures_are_asked_for(desk: DocMind) -> None:
+    desk.lookalike.catch_up()
+    seen = Query(picture=drawing("lightgreen", "hive"), read_picture=False)
+    hits = desk.search(replace(seen, filters=Filters(modalities=("image_caption",)))).hits
+    assert (hits[0].page_no, hits[0].figure, hits[0].modality) == (2, 1, "image_caption")
+    assert all(hit.figure for hit in hits)
 
 
 def test_a_picture_of_a_figure_finds_the_figure(desk: DocMind) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import papers
+from conftest import require
 from docmind.application import DocMind
 from docmind.config import ReadingSettings
 from docmind.errors import CancelledError, ReaderFailedError
-from docmind.reading import Ocr
+from docmind.reading import Ocr, find_pandoc, is_better_by_pandoc
 from docmind.reading.ocr.engine import AS_SET, OcrPage
 from docmind.records.documents import OcrChoice, OcrReading, Upload
-from libraries import Library
+from docmind.records.query import Query
+from libraries import Library, settings_in
 
 SAID = ["The first page is about herons.", "The second page is about owls."]
 
@@ -100,3 +103,25 @@ def test_what_was_read_before_a_stop_stays(docmind: DocMind) -> None:
         docmind.documents.read_again(doc_id, mode="always", progress=stop)
     assert texts(docmind) == ["A kingfisher.", SAID[1]]
     assert docmind.documents.get(doc_id).status == "ready"
+
+
+def test_a_text_is_read_anew_once_pandoc_is_there(tmp_path: Path) -> None:
+    require(find_pandoc(), "pandoc is not installed")
+    rows = "".join(f"   * - plant {number}\n     - {number} cm\n" for number in range(40))
+    source = f"Herons\n======\n\n:Author: Ana Silva\n\n.. list-table:: Heights\n\n{rows}"
+    settings = settings_in(tmp_path)
+    off = settings.model_copy(update={"reading": ReadingSettings(pandoc="off")})
+    with DocMind(off) as docmind:
+        docmind.add([Upload("birds.rst", source.encode())])
+        before = docmind.documents.find("birds.rst")
+        assert (before.kind, before.author, is_better_by_pandoc(before)) == ("rst", "", True)
+        assert "list-table" in docmind.documents.page(before.doc_id, 1).text
+    with DocMind(settings) as docmind:
+        after = docmind.documents.read_again(before.doc_id)
+        assert (after.status, after.author, is_better_by_pandoc(after)) == ("ready", "Ana Silva", False)
+        assert after.ingestion is not None
+        assert after.ingestion.engine == "pandoc"
+        assert dict(after.ingestion.versions)["pandoc"]
+        assert "list-table" not in docmind.documents.page(after.doc_id, 1).text
+        passages = " ".join((hit.text or "") for hit in docmind.search(Query("height of plant 12", k=50)).hits)
+        assert ("12 cm" in passages, "list-table" in passages) == (True, False)

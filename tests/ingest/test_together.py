@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,10 @@ import forked
 from conftest import HELPERS, ROOT
 from desks import environment_of, inventory, opened, report, settings_in, settled
 from docmind.application import DocMind
-from docmind.errors import CancelledError, TextModelError
+from docmind.documents import Catalog
+from docmind.errors import CancelledError, DiskFullError, TextModelError
+from docmind.ingest.later import LaterVectors
+from docmind.ingest.pipeline import Step
 from docmind.reading import Reader, is_plain
 from docmind.records.documents import Upload
 from mails import mail
@@ -201,6 +204,131 @@ def test_pages_of_a_group_await_their_picture_marks(desk: DocMind, monkeypatch: 
     shown = desk.lookalike.search(desk.documents.page_image(results[ids[-1]].doc_id or "", 1))
     assert (shown.hits[0].document, shown.found, shown.degraded) == ("crane.txt", True, ())
     desk.queue.release(ids, ids)
+
+
+# --- many of them: vectors are made later -----------------------------------------------------------------------------
+
+
+def without_vectors(desk: DocMind) -> int:
+    """Return how many documents have a passage without a vector."""
+    row = desk.vault.database.one(
+        "SELECT count(DISTINCT doc_id) FROM nodes n"
+        " WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.content_hash = n.content_hash)"
+    )
+    assert row is not None
+    return row[0]
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six files that wait are many, three share a commit, and no vector is made in the background."""
+    monkeypatch.setattr("docmind.ingest.jobs._TOGETHER", 3)
+    monkeypatch.setattr("docmind.ingest.jobs._MANY", 6)
+    monkeypatch.setattr(LaterVectors, "follow", lambda self, is_busy: None)
+
+
+@pytest.mark.usefixtures("many")
+def test_many_texts_are_found_by_their_words_before_they_have_vectors(desk: DocMind) -> None:
+    desk.queue.submit(notes(15))
+    assert settled(desk).state == "idle"
+    awaiting = without_vectors(desk)
+    assert 6 <= awaiting <= 9, "the last ones get theirs while they are read"
+    assert desk.status().documents_to_prepare == awaiting
+    found = desk.search("storks of note 1")
+    assert "note 1.txt" in {hit.document for hit in found.hits}
+    assert "unprepared" in {one.stage for one in found.degraded}
+    engine = desk.index.ready().index
+    assert engine.count("text", having="text-dense") == 15 - awaiting
+    assert desk.ingest.later.catch_up() == awaiting
+    assert without_vectors(desk) == desk.status().documents_to_prepare == 0
+    assert engine.count("text", having="text-dense") == engine.count("text") == 15
+    assert "unprepared" not in {one.stage for one in desk.search("storks of note 1").degraded}
+    assert desk.doctor.examine("full").counts == ()
+
+
+@pytest.mark.usefixtures("many")
+def test_what_is_awaited_is_known_after_a_restart(tmp_path: Path) -> None:
+    with opened(tmp_path) as desk:
+        desk.queue.submit(notes(15))
+        assert settled(desk).state == "idle"
+        awaiting = without_vectors(desk)
+        assert awaiting
+    with opened(tmp_path) as desk:
+        assert without_vectors(desk) == len(desk.ingest.later.look()) == awaiting
+        desk.reindex()
+        assert without_vectors(desk) == desk.vault.nodes.awaiting() == 0
+
+
+def test_few_texts_and_those_of_a_command_get_their_vectors_at_once(
+    desk: DocMind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LaterVectors, "follow", lambda self, is_busy: None)
+    desk.queue.submit(notes(15))
+    assert settled(desk).state == "idle"
+    monkeypatch.setattr("docmind.ingest.jobs._MANY", 6)
+    desk.add(notes(40))
+    assert without_vectors(desk) == desk.vault.nodes.awaiting() == 0
+
+
+def later_together(desk: DocMind, count: int) -> list[str]:
+    """Read notes whose vectors come later in one group, and return the ids of their documents."""
+    ids = list(desk.queue.hold(notes(count)))
+    files = [desk.queue._uploads.handed_in(upload_id) for upload_id in ids]
+    results = desk.ingest.read_together(files, Step(), later=True)
+    desk.queue.release(ids, ids)
+    return [result.doc_id or "" for result in results.values()]
+
+
+@pytest.mark.usefixtures("many")
+def test_documents_that_are_gone_cost_the_others_nothing(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, *_others = later_together(desk, 5)
+    desk.documents.bin([first])
+    real = desk.vault.nodes.vectors
+
+    def erased_meanwhile(fingerprint: str, hashes: Iterable[bytes]) -> Any:
+        monkeypatch.setattr(desk.vault.nodes, "vectors", real)
+        found = real(fingerprint, hashes)
+        desk.erasures.erase([second])
+        return found
+
+    monkeypatch.setattr(desk.vault.nodes, "vectors", erased_meanwhile)
+    desk.ingest.later.catch_up()
+    assert desk.vault.nodes.awaiting() == 0
+    assert without_vectors(desk) == 1, "the one in the bin"
+    desk.documents.restore([first])
+    assert without_vectors(desk) == 0, "written to the index with its vectors"
+
+
+@pytest.mark.usefixtures("many")
+def test_a_group_that_fails_awaits_nothing(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Catalog, doc_id: str, **named: Any) -> None:
+        raise DiskFullError("The disk is full.")
+
+    monkeypatch.setattr(Catalog, "finish_document", full)
+    with pytest.raises(DiskFullError):
+        later_together(desk, 5)
+    assert desk.vault.nodes.awaiting() == 0
+    assert desk.documents.all() == ()
+
+
+@pytest.mark.usefixtures("many")
+def test_documents_that_come_while_it_is_counted_are_not_forgotten(
+    desk: DocMind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, real = desk.vault.database, desk.vault.database.all
+    desk.add(notes(2))
+    desk.vault.nodes.expect(1)
+
+    def meanwhile(statement: str, *given: Any) -> Any:
+        rows = real(statement, *given)
+        monkeypatch.setattr(database, "all", real)
+        later_together(desk, 6)
+        return rows
+
+    monkeypatch.setattr(database, "all", meanwhile)
+    assert desk.ingest.later.look() == []
+    assert desk.vault.nodes.awaiting() > 0
+    assert len(desk.ingest.later.look()) == desk.vault.nodes.awaiting() == 4
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")

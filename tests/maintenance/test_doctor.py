@@ -287,6 +287,10 @@ CASES = {
     "lone page vector": case(
         lambda d: inserted(d, "page_vectors", image="9" * 64, fingerprint="x", vector=b"\0\x3c"), "page-vector-unused"
     ),
+    "lone figure vector": case(
+        lambda d: inserted(d, "figure_vectors", image="9" * 64, fingerprint="x", vector=b"\0\x3c"),
+        "figure-vector-unused",
+    ),
     "lone late row": case(lambda d: (with_late(d), lone_late_row(d))[1], "late-unused"),
     "lost late file": case(lambda d: with_late(d).unlink(), "late-lost"),
     "unnamed late file": case(lambda d: made(data_of(d) / "late" / "0123456789abcdef.i8"), "late-unnamed"),
@@ -345,6 +349,10 @@ CASES = {
     "page vector": case(
         lambda d: inserted(d, "page_vectors", fingerprint="x", image=image_of(d).name[:64], vector=b"\0\x7e"),
         "page-vector-damaged", "full",
+    ),
+    "figure vector": case(
+        lambda d: inserted(d, "figure_vectors", fingerprint="x", image="9" * 64, vector=b"\0\x7e"),
+        "figure-vector-damaged figure-vector-unused", "full",
     ),
     "marks": case(lambda d: updated(d, "looks", "marks", b"x"), "marks-damaged", "full"),
     "state": case(lambda d: updated(d, "checkpoints", "checkpoint", b"\xc1"), "state-refused", "full", mends=False),

@@ -493,7 +493,7 @@ def older(folder: Path) -> int:
         added = [place for place in docmind.vault.database.all(columns) if place not in had]
         new = [one for one in docmind.vault.database.all(others) if one not in had_others]
         made = (
-            "enclosed", "documents_", "uploads_", "corrections", "figures", "folder_files_", "source_labels",
+            "enclosed", "documents_", "uploads_", "corrections", "figure", "folder_files_", "source_labels",
             "evaluation_",
         )  # fmt: skip
         with docmind.vault.database.outside() as db:

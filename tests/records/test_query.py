@@ -108,14 +108,16 @@ BEYOND = {
     "since": ("yesterday", "since is no day of the calendar.", ["--since", "yesterday"]),
     "after": ("2025-02-30", "after is no day of the calendar.", ["--after", "2025-02-30"]),
     "before": ("soon", "before is no day of the calendar.", ["--before", "soon"]),
+    "figure_sizes": (("huge",), "figure_sizes[0] has a wrong value; expected: small | medium | large.",
+                     ["--figure-size", "huge"]),
 }  # fmt: skip
 """A value beyond its bounds, the sentence that refuses it, and the options that give it."""
-OF_FILTERS = {"since", "after", "before"}
+OF_FILTERS = {"since", "after", "before", "figure_sizes"}
 
 
 def given(name: str) -> dict[str, Any]:
     value = BEYOND[name][0]
-    return {"question": "boiler"} | {{"many": "k"}.get(name, name): list(value) if name == "lists" else value}
+    return {"question": "boiler"} | {{"many": "k"}.get(name, name): list(value) if isinstance(value, tuple) else value}
 
 
 def refused(name: str) -> str:

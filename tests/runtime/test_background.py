@@ -8,7 +8,8 @@ import threading
 import pytest
 
 from docmind.errors import CancelledError
-from docmind.runtime.background import Background, log_mistake
+from docmind.runtime import log_mistake
+from docmind.runtime.background import Background
 from docmind.runtime.logging import Lines
 
 

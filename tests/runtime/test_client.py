@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, VaultError, WorkerFailedError
-from docmind.runtime.client import Ask, Client, error_named
+from docmind.runtime.client import Ask, Client, error_named, restarts
 from docmind.runtime.worker import Frame, read_frame, refusal, serve_requests, write_frame
 from starting import started_by
 
@@ -99,29 +99,34 @@ def test_only_accepted_errors_can_be_named(name: str) -> None:
 
 @pytest.mark.crash
 def test_a_repeatable_request_survives_one_death(client: Client, tmp_path: Path) -> None:
+    before = restarts().get(ENTRY, 0)
     asked = {"do": "die", "mark": str(tmp_path / "once")}
     assert client.call(asked, timeout_s=30, is_repeatable=True)[0]["do"] == "die"
     with pytest.raises(WorkerFailedError, match="ended by itself"):
         client.call({"do": "die", "mark": str(tmp_path / "twice")}, timeout_s=30)
     assert client.call({"do": "echo"}, timeout_s=30)[0]["do"] == "echo"
+    assert restarts()[ENTRY] - before == 2
 
 
 def test_a_request_that_takes_too_long_ends_the_process(client: Client) -> None:
     client.start()
-    before = client.pid
+    before, counted = client.pid, restarts().get(ENTRY, 0)
     with pytest.raises(WorkerFailedError, match="longer than 0 s"):
         client.call({"do": "wait", "s": 60}, timeout_s=0.3, is_repeatable=True)
     assert client.pid is None
     client.start()
     assert client.pid != before
+    assert restarts()[ENTRY] - counted == 1
 
 
 def test_ending_it_fails_what_runs_and_the_next_call_starts_it(client: Client) -> None:
     client.start()
+    counted = restarts().get(ENTRY, 0)
     threading.Timer(0.3, client.end).start()
     with pytest.raises(WorkerFailedError, match="it was stopped"):
         client.call({"do": "wait", "s": 60}, timeout_s=30, is_repeatable=True)
     assert client.call({"do": "echo"}, timeout_s=30)[0]["do"] == "echo"
+    assert restarts().get(ENTRY, 0) == counted  # it did not fail
 
 
 def test_an_idle_process_ends() -> None:

@@ -227,9 +227,20 @@ def test_readers_are_imported_before_the_first_file_of_their_kind() -> None:
     try:
         server = psutil.Process(fork_server_pid() or 0)
         until = time.monotonic() + 60
-        while not any("openpyxl" in line or "lxml" in line.path for line in server.memory_maps()):
+        while not any("_imagingft" in line.path for line in server.memory_maps()):
             assert time.monotonic() < until
             time.sleep(0.1)
         assert server.num_threads() == 1
     finally:
         worker.kill()
+
+
+def test_readers_are_imported_while_files_are_read_in_a_row() -> None:
+    """One module after each fork, without a second in which nothing is asked for."""
+    worker = Worker("docmind.reading.process:serve")
+    worker.kill()
+    server = psutil.Process(fork_server_pid() or 0)
+    for _child in range(40):
+        Worker("docmind.reading.process:serve").kill()
+    assert any("/_csv." in line.path for line in server.memory_maps()), "which the reader of tables loads"
+    assert server.num_threads() == 1

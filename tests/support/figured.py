@@ -1,7 +1,8 @@
-"""A Word document with two pictures: one with a caption, one with an alternative text."""
+"""A Word document with two pictures, one with a caption, one with an alternative text; and a page with three sizes."""
 
 from __future__ import annotations
 
+import base64
 import io
 import zipfile
 
@@ -14,6 +15,8 @@ from docmind.records.documents import Upload
 CAPTION = "Figure 1: Wiring diagram of the boiler with pump and thermostat"
 ALT = "A wooden beehive under an apple tree in the snow"
 NAME = "handbook.docx"
+SHOWN = (("lightblue", "valve"), ("lightgreen", "boiler"), ("wheat", "pump"))
+"""The colours and labels of the pictures of `photos`, the smallest first."""
 _THEN = (2024, 1, 1, 0, 0, 0)
 
 
@@ -51,3 +54,16 @@ def handbook(name: str = NAME, *, captioned: str = CAPTION) -> Upload:
         for part in parts.namelist():
             archive.writestr(zipfile.ZipInfo(part, _THEN), parts.read(part))
     return Upload(name, whole.getvalue())
+
+
+def photos() -> Upload:
+    """Return a web page with three pictures: small, medium and large."""
+    pictures = []
+    for (colour, label), size in zip(SHOWN, ((160, 100), (640, 400), (960, 600)), strict=True):
+        scaled, out = Image.open(io.BytesIO(drawing(colour, label))).resize(size), io.BytesIO()
+        scaled.save(out, "PNG")
+        data = base64.b64encode(out.getvalue()).decode()
+        shown = f'<img src="data:image/png;base64,{data}">'
+        pictures.append(f"<figure>{shown}<figcaption>The {label} of the boiler</figcaption></figure>")
+    said = "<h1>The boiler</h1><p>Three pictures of it.</p>" + "".join(pictures)
+    return Upload("photos.html", said.encode())

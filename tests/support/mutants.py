@@ -10,6 +10,8 @@ from docmind.reading.file_type import identify
 from docmind.reading.formats import Rules, reader
 from docmind.records.documents import Upload
 
+_RULES = Rules(max_pages=50, image_side_px=400)
+
 
 def mutants(data: bytes, count: int, seed: int = 7) -> Iterator[bytes]:
     """Yield this many mutants of a file, always the same."""
@@ -36,11 +38,11 @@ def mutants(data: bytes, count: int, seed: int = 7) -> Iterator[bytes]:
         yield bytes(out)
 
 
-def read_or_refuse(name: str, data: bytes) -> int:
+def read_or_refuse(name: str, data: bytes, rules: Rules = _RULES) -> int:
     """Read a file to its last page and return the number of pages; 0 where it is refused."""
     try:
         kind, upload = identify(Upload(name, data))
-        opened = reader(kind)(upload, kind, Rules(max_pages=50, image_side_px=400))
+        opened = reader(kind)(upload, kind, rules)
         for page_no in range(1, opened.pages + 1):
             opened.page(page_no)
     except ReadingError:

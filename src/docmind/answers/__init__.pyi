@@ -2,6 +2,7 @@ from .asking import Example, question_of
 from .compound import parts_of
 from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named, passage_source
+from .imports import imports_in
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
 from .item_lists import ItemList, ListReader, opening_of
 from .kind_values import values_of
@@ -50,6 +51,7 @@ __all__ = [
     "first_passage",
     "fit",
     "headed_passages",
+    "imports_in",
     "is_all",
     "is_everywhere",
     "is_heading",

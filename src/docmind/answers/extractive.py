@@ -643,7 +643,8 @@ class Extractive:
                 found = code_passages(record.text, structure)
             else:
                 found = headed_passages(record.text, running, structure)
-            placed = Words.unpack(record.words) if record.text_source == "ocr" and self._least_certainty else None
+            is_seen = record.text_source == "ocr" or record.ocr is not None
+            placed = Words.unpack(record.words) if is_seen and self._least_certainty else None
             if placed is not None:  # passages of which OCR is not sure are not quoted
                 found = [one for one in found if placed.certainty_of(one[1].start, one[1].end) >= self._least_certainty]
             pages.append(_Page(hit, record, labels[hit.doc_id], window, placed, tuple(found)))

@@ -44,9 +44,10 @@ class ListQuestion(NamedTuple):
     `places` are the ways to read where to look: each has the words before it and those of the document, "" for all.
     `is_who` tells that items are people, `is_explicit` that a list is surely asked for, `is_plural` that several things
     are, `is_single` that one thing may be. `context` are words behind the first preposition, which may only say where
-    the list is. `is_quoted` is a mention in quotation marks, which has no other form.
-    `denied` are the words behind a `not`, `names` folded words that stand next to each other with capitals, `verbs`
-    words that are verbs by their place, and `is_bare` tells of a question without a verb and a question word.
+    the list is, or the language of code that imports something. `is_quoted` is a mention in quotation marks, which has
+    no other form. `denied` are the words behind a `not`, `names` folded words that stand next to each other with
+    capitals, `verbs` words that are verbs by their place, and `is_bare` tells of a question without a verb and a
+    question word.
     """
 
     what: Listable
@@ -65,6 +66,8 @@ class ListQuestion(NamedTuple):
 
 
 class _Forms(NamedTuple):
+    imports: tuple[re.Pattern[str], ...]
+    languages: dict[str, str]
     mention: tuple[re.Pattern[str], ...]
     article: re.Pattern[str]
     kinds: tuple[tuple[Listable, re.Pattern[str]], ...]
@@ -109,6 +112,8 @@ def _forms() -> _Forms:
         rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
     )
     return _Forms(
+        tuple(re.compile(form.replace("<files>", data["imports"]["files"])) for form in data["imports"]["asked"]),
+        {written: language for language, written in data["imports"]["languages"].items()},
         tuple(map(re.compile, data["mention"]["asked"])),
         re.compile(rf"{data['mention']['article']}(?:\s+|(?<='))"),
         (("people", who), *kinds),
@@ -129,6 +134,10 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
         return
     line = _begun(_last_asked(line))
     folded, forms = lowered_alike(line), _forms()
+    if (asked := _import(line, folded, forms)) is not None:
+        yield asked
+        if asked.is_explicit:
+            return
     for form in forms.mention:
         if (found := form.fullmatch(folded)) is not None and (topic := _topic(line, *found.span("topic"))):
             yield _mention(topic)
@@ -145,6 +154,18 @@ def list_questions(question: str) -> Iterator[ListQuestion]:
         values = []
     yield from _items(line, folded, forms)
     yield from values
+
+
+def _import(line: str, folded: str, forms: _Forms) -> ListQuestion | None:
+    """Return the question for lines that import something; it is `is_explicit` where it asks for files of code."""
+    for form in forms.imports:
+        if (found := form.fullmatch(folded)) is not None:
+            name = line[slice(*found.span("topic"))].strip(_EDGES + "<>`")
+            groups = found.groupdict()
+            language = forms.languages.get(groups.get("language") or "", groups.get("language") or "")
+            is_explicit = groups.get("code") is not None
+            return ListQuestion("imports", name, ((name, ""),), is_explicit=is_explicit, context=language)
+    return None
 
 
 def _items(said: str, folded: str, forms: _Forms) -> Iterator[ListQuestion]:

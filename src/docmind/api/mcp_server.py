@@ -200,7 +200,7 @@ class _Serving:
                     await anyio.to_thread.run_sync(self._stop, running[0])
             raise
         except Exception as error:  # noqa: BLE001 - a bug: the assistant is told, and the server goes on
-            log_mistake("docmind.mcp", f"the tool {tool.name} failed", error)
+            log_mistake("docmind.mcp", "a tool failed", error)
             return _failed(_("This is a mistake in DocMind ({kind}).").format(kind=type(error).__name__))
         return _told(tool, outcome)
 

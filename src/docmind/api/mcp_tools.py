@@ -267,7 +267,7 @@ FindRequest = make_dataclass(
         )),
         ("what", Listable, _told(
             "`mentions`: every sentence that has the words. `items`: the items of lists and rows of tables that the "
-            "words name. Else all values of a kind.", "mentions",
+            "words name. `imports`: the lines of code that import the words. Else all values of a kind.", "mentions",
         )),
         ("first", RowId, _told("How many items to leave out.", 0)),
         ("most", Annotated[int, Bounds(1, _MOST_ITEMS)], _told("How many items to return.", 200)),

@@ -26,12 +26,18 @@ TextKind = Literal[
 ]
 """The kinds of blocks that have a text."""
 
+IMPORTS = "import "
+"""How the symbol of a part of code begins that has nothing but imports; what they import follows."""
+
 BlockKind = Literal[TextKind, "page_break"]
 CellType = Literal[
     "text", "number", "amount", "percent", "date", "time", "duration", "bool", "error", "empty"
 ]  # fmt: skip
 Symbols = tuple[tuple[int, tuple[str, ...]], ...]
-"""The parts of code: the line of each, counted from 0, and its symbols, outermost first ("class Desk", "def ask")."""
+"""The parts of code: the line of each, counted from 0, and its symbols, outermost first ("class Desk", "def ask").
+
+A part that has nothing but imports names what they import: "import os, requests".
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from docmind.api.sharing import Sharing
 from docmind.config import Settings
 from docmind.errors import CancelledError, ExtraMissingError, VaultBusyError
 from docmind.network import network_guard
+from docmind.observability import start_logs, start_traces
 from docmind.records.documents import Box
 from docmind.records.models import ModelKind
 from docmind.records.search import Degraded, Filters, ListName
-from docmind.runtime import start_logging
 from docmind.storage import AskPassphrase, check_library, once_free
 from docmind.wording import _
 
@@ -126,8 +126,9 @@ def _started(*, creates: bool) -> Settings:
     settings = _patient(Settings.load())
     if not creates:
         check_library(settings.data_dir)
-    start_logging(settings.log_level, is_command=True)
+    start_logs(settings, is_command=True)
     network_guard().hold(settings.network.strict)
+    start_traces(settings)
     return settings
 
 

@@ -111,6 +111,11 @@ def _print(done: CheckReport | RepairReport) -> None:
     click.echo(told.format(seconds=number_text(report.duration_ms / 1000, 1), what=_looked(report)))
     if report.unchecked:
         click.echo(_("Not checked: {parts}").format(parts=", ".join(map(_, report.unchecked))))
+    if report.readers:
+        click.echo(_("Programs and packages that read files:"))
+    for part in report.readers:
+        what = f"{_(part.state):8} {_(part.name)}: {part.detail}"
+        click.echo(f"  {inert(what)}" + (f" ({inert(part.hint)})" if part.hint else ""))
     if report.is_guarded:
         refused = ngettext(
             "{n} attempt to reach another computer was stopped since the start.",

@@ -35,7 +35,7 @@ _LINE = 400  # characters of an item
     type=click.Choice(get_args(Listable)),
     default="mentions",
     show_default=True,
-    help="What to list: sentences that have WORDS, values of a kind, or the items of lists that WORDS name.",
+    help="What to list: sentences that have WORDS, values, the items of lists that WORDS name, or imports of WORDS.",
 )
 @with_filters()
 @click.option("--csv", "as_csv", is_flag=True, help="Print every item as CSV.")
@@ -56,7 +56,7 @@ def find(
     if as_csv + as_markdown + as_json > 1:
         raise ConfigError(_("Only one of --csv, --markdown and --json can be given."), hint=_("Leave out the others."))
     listable = cast("Listable", what)
-    if what in ("mentions", "items") and not words.strip():
+    if what in ("mentions", "items", "imports") and not words.strip():
         raise ConfigError(_("There is no word to look for."), hint=_("Give one word or more."))
     with reached() as desk:
         found = _found(desk, words, listable, filters_of(desk, given), is_quiet=as_json)

@@ -11,7 +11,7 @@ from docmind.cli.context import is_asking
 from docmind.cli.help import command
 from docmind.config import Settings
 from docmind.network import network_guard
-from docmind.runtime import start_logging
+from docmind.observability import start_logs, start_traces
 from docmind.wording import _
 
 
@@ -21,8 +21,9 @@ def mcp() -> None:
     if is_asking():
         click.echo(_("This waits for an assistant, which speaks MCP to it. Ctrl-C ends it."), err=True)
     settings = Settings.load()
-    start_logging(settings.log_level)
+    start_logs(settings)
     network_guard().hold(settings.network.strict)
+    start_traces(settings)
     from docmind.api.mcp_server import serve_stdio
 
     serve_stdio(settings)

@@ -25,7 +25,7 @@ from docmind.cli.output import counted_pages, inert, print_hits, print_narrow, p
 from docmind.client import query_of
 from docmind.documents import FIELDS, coverage_text
 from docmind.errors import ConfigError, NotFoundError, TooLargeError
-from docmind.reading import ocr_text
+from docmind.reading import is_better_by_pandoc, ocr_text
 from docmind.records.query import Query
 from docmind.records.search import MultimodalResult
 from docmind.wording import _, number_text
@@ -174,6 +174,8 @@ def _print_facts(
         told = _("Read by {engines} in {seconds} s")
         engines = ", ".join(filter(None, (info.ingestion.engine, info.ingestion.ocr_engine)))
         click.echo(told.format(engines=inert(engines), seconds=number_text(info.ingestion.seconds, 1)))
+        if is_better_by_pandoc(info):
+            click.echo(_("Its marks stay as they are written: pandoc reads it better where it is installed."))
         if info.ingestion.losses:
             click.echo(_("Not read: {what}").format(what=inert(losses_text(info.ingestion.losses))))
     told = coverage_text(coverage)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from itertools import groupby
+from typing import Any
 
 import click
 
 from docmind.cli.context import is_asking, json_option, opened, plain, print_json
 from docmind.cli.help import group
 from docmind.cli.output import inert
+from docmind.config import Settings
 from docmind.errors import ConfigError
 from docmind.records.settings import SettingInfo, SettingSource
 from docmind.wording import N_, _
@@ -18,7 +21,43 @@ _SOURCES: dict[SettingSource, str] = {"environment": N_("set by {variable}"), "a
 _name = click.argument("name")
 
 
+def _example() -> str:
+    """Return a file of environment variables in which every setting stands once, commented out, with its default."""
+    lines = [
+        "# Settings of DocMind with their defaults. Remove `# ` before a variable to set it, and load this file into",
+        "# the environment: `set -a; . ./docmind.env; set +a`, or EnvironmentFile= of systemd.",
+        "# A variable wins over what is set in the app.",
+    ]
+    for about, members in groupby(Settings.variables(), key=lambda variable: variable.group):
+        lines += ["", f"## {about}"]
+        for variable in members:
+            choices = f" ({', '.join(variable.choices)})" if variable.choices else ""
+            lines += [f"# {variable.description}{choices}", f"# {variable.name}={_written(variable.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _written(default: Any) -> str:
+    """Return a default as a shell reads it; nothing for one that is unset."""
+    if default is None or default == "":
+        return ""
+    return shlex.quote(str(default).lower() if isinstance(default, bool) else str(default))
+
+
+def _print_example(context: click.Context, _option: click.Parameter, is_example: bool) -> None:
+    if is_example:
+        click.echo(_example(), nl=False)
+        context.exit()
+
+
 @group()
+@click.option(
+    "--example",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_example,
+    help="Print every setting as an environment variable, with its default.",
+)
 def settings() -> None:
     """Show or change settings. NAME is one that `docmind settings list` shows, such as llm.url."""
 

@@ -12,7 +12,7 @@ from docmind.conversations.listings import Listings
 from docmind.documents import Catalog, NodeStore
 from docmind.embedding import TextEmbedder
 from docmind.memory import Memories
-from docmind.observability import Answered, emit
+from docmind.observability import Answered, emit, traced
 from docmind.records.answers import Answer
 from docmind.records.query import Query
 from docmind.runtime import ms_since
@@ -71,6 +71,7 @@ class Answerer:
         if "direct" in self.__dict__:  # it was used
             self.direct.drop()
 
+    @traced("answer")
     def ask(self, query: Query) -> Answer:
         """Answer a question with the best quote, with quotes or pages that may answer it, or with "not found".
 

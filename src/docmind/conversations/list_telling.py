@@ -27,6 +27,7 @@ _NOUNS: dict[Language, dict[Listable, tuple[str, str]]] = {
         "addresses": ("1 address", "{n} addresses"),
         "identifiers": ("1 identifier", "{n} identifiers"),
         "items": ("1 item", "{n} items"),
+        "imports": ("1 line imports “{words}”", "{n} lines import “{words}”"),
     },
     "pt": {
         "mentions": ("1 passagem menciona “{words}”", "{n} passagens mencionam “{words}”"),
@@ -41,6 +42,7 @@ _NOUNS: dict[Language, dict[Listable, tuple[str, str]]] = {
         "addresses": ("1 morada", "{n} moradas"),
         "identifiers": ("1 identificador", "{n} identificadores"),
         "items": ("1 item", "{n} itens"),
+        "imports": ("1 linha importa “{words}”", "{n} linhas importam “{words}”"),
     },
     "es": {
         "mentions": ("1 pasaje menciona “{words}”", "{n} pasajes mencionan “{words}”"),
@@ -55,6 +57,7 @@ _NOUNS: dict[Language, dict[Listable, tuple[str, str]]] = {
         "addresses": ("1 dirección", "{n} direcciones"),
         "identifiers": ("1 identificador", "{n} identificadores"),
         "items": ("1 elemento", "{n} elementos"),
+        "imports": ("1 línea importa “{words}”", "{n} líneas importan “{words}”"),
     },
 }
 # One document, several documents, none found, a document with its count, more items, more documents, not complete.

@@ -21,6 +21,7 @@ from docmind.answers import (
     Wanted,
     drop_words,
     fit,
+    imports_in,
     is_everywhere,
     is_named,
     is_this,
@@ -37,6 +38,7 @@ from docmind.documents import Catalog, PageRecord, Uploads, Words
 from docmind.embedding import name_of
 from docmind.errors import ConfigError, DamagedError
 from docmind.records.answers import with_days_apart
+from docmind.records.code import languages_of
 from docmind.records.documents import DocumentInfo
 from docmind.records.listed import Listed, ListedItem
 from docmind.records.listings import MOST_ITEMS, Listable, ListedDocument, Listing
@@ -136,7 +138,7 @@ class Listings:
         where words are missing or too long.
         """
         check(Title, words, "words")
-        if what in ("mentions", "items") and not words.strip():
+        if what in ("mentions", "items", "imports") and not words.strip():
             raise ConfigError(_("There is no word to look for."), hint=_("Give one word or more."))
         if what == "items":
             questions = [one for one in list_questions(words) if one.what == "items"]
@@ -174,6 +176,8 @@ class Listings:
     ) -> Listed | None:
         started = time.monotonic()
         for asked in list_questions(question):
+            if asked.what == "imports" and not self._catalog.holds("code"):
+                continue
             documents = self._within(filters)
             pages = sum(info.pages for info in documents)
             if asked.what == "items" and not asked.is_explicit:
@@ -188,11 +192,12 @@ class Listings:
                 if place and not doc_ids and not is_everywhere(place):
                     continue
                 within = replace(filters, doc_ids=doc_ids) if doc_ids else filters
-                words = {"mentions": before, "items": question}.get(asked.what, "")
+                words = {"mentions": before, "items": question, "imports": before}.get(asked.what, "")
                 if asked.is_quoted:
                     words = f'"{words}"'
                 found = self._list(asked._replace(places=((before, ""),)), words, within, doc_ids, None, seconds)
-                if found.items or (asked.what != "items" and place == asked.places[-1][1]):
+                may_be_none = asked.what != "items" and (asked.what != "imports" or asked.is_explicit)
+                if found.items or (may_be_none and place == asked.places[-1][1]):
                     return found
         return None
 
@@ -321,6 +326,12 @@ class Listings:
                     for start, end, times in wanted.mentions(text, page.language, blocks):
                         found[page.page_no, start] = _Place(page.page_no, (start, end), times)
                     continue
+                if asked.what == "imports":
+                    if page.page_no == 1 and not _is_in(info, asked.context):
+                        break
+                    for start, end in imports_in(text, blocks, asked.places[0][0]):
+                        found[page.page_no, start] = _Place(page.page_no, (start, end))
+                    continue
                 for start, end, key in values_of(asked.what, text, page.language, blocks):
                     if key in found:
                         found[key].times += 1
@@ -406,6 +417,11 @@ class Listings:
     def _waiting(self, known: set[str]) -> int:
         """Return how many files wait in the queue and are not among documents that are told by name."""
         return sum(one.doc_id not in known for one in self._uploads.all("waiting", "reading", "paused", "locked"))
+
+
+def _is_in(info: DocumentInfo, language: str) -> bool:
+    """Return whether a document may be in a language of source code, "" for any; others may have code of all."""
+    return not language or info.kind != "code" or language in languages_of(info.document)
 
 
 def _file_names(info: DocumentInfo) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from docmind.errors import DocMindError, NotFoundError, VaultError
-from docmind.observability import Answered, emit
+from docmind.observability import Answered, emit, traced
 from docmind.records.conversations import RunProgress, RunStage, RunState, Turn, closest
 from docmind.records.search import Hit
 from docmind.runtime import log_mistake, ms_since
@@ -248,11 +248,12 @@ class Runs:
 
     def _work(self, run: LiveRun, work: Work) -> Turn:
         try:
-            with self.alone(run.thread_id):
-                started = time.perf_counter()
-                turn = work(run)
-            if turn.answer is not None:
-                emit(Answered(turn.answer.outcome, ms_since(started)))
+            with traced("answer"):
+                with self.alone(run.thread_id):
+                    started = time.perf_counter()
+                    turn = work(run)
+                if turn.answer is not None:
+                    emit(Answered(turn.answer.outcome, ms_since(started)))
             with self._writes(run.thread_id):
                 turn = run.finish() or turn
         except DocMindError as error:

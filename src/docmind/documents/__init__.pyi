@@ -21,6 +21,7 @@ from .coverage import coverage_of, coverage_text, page_lines
 from .edits import Edits
 from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_over
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
+from .figure_vectors import FigureVectors
 from .figures import Figures, figure_quoted, figure_words, figures_told
 from .language import language_of, majority, with_ordinals
 from .line_edits import LineEdit, edited_corrections
@@ -71,6 +72,7 @@ __all__ = [
     "Erasure",
     "ErasurePlan",
     "Erasures",
+    "FigureVectors",
     "Figures",
     "HeldDocument",
     "LineEdit",

@@ -81,13 +81,20 @@ class PageRecord(PageText):
         return unpack(self.blocks, len(self.text))
 
     @property
-    def is_embedded_later(self) -> bool:
-        """Whether its passages get their vectors once nothing is being read.
+    def is_sheet(self) -> bool:
+        """Whether it was laid out and not drawn: picture and thumbnail are one artifact.
 
-        These are the pages of a long text or table: stored as sheets, so that picture and thumbnail are one artifact,
-        and behind the first `EMBEDDED_AT_ONCE`. A small picture whose thumbnail is equal may be among them.
+        A small picture whose thumbnail is equal may be among such pages.
         """
-        return self.image == self.thumbnail and self.page_no > EMBEDDED_AT_ONCE
+        return self.image == self.thumbnail
+
+    @property
+    def is_embedded_later(self) -> bool:
+        """Whether its passages get their vectors once nothing is being read, as those of all long texts and tables do.
+
+        These are sheets behind the first `EMBEDDED_AT_ONCE`.
+        """
+        return self.is_sheet and self.page_no > EMBEDDED_AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,19 @@ class Catalog:
             db.execute(BEGIN, begun_values(begun, **named, updated_at_ms=_now_ms()))
             if not parent_id:
                 self.stand_alone(info.doc_id)
+
+    def begin_anew(self, info: DocumentInfo) -> None:
+        """Note what a ready document is now that all of it is read in another way; it stays ready.
+
+        Rows of pages beyond its last one are deleted, and a name set by hand is kept. Raises `NotFoundError`.
+        """
+        with self._db.transaction() as db:
+            self._db.recount()
+            original = self.original(info.doc_id)
+            ready = replace(info, status="ready", message="")
+            named = {"original": original.sha256, "original_suffix": original.suffix, "parent_id": ""}
+            db.execute(BEGIN, begun_values(ready, **named, updated_at_ms=_now_ms()))
+            self.set_pages(info.doc_id, info.pages)
 
     def stand_alone(self, doc_id: str) -> None:
         """Note that a document was added by itself too: it stays where the one in which it came goes."""

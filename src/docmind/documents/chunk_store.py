@@ -25,6 +25,10 @@ _AT_ONCE = 256  # rows of one query
 _IS_LATER = f"p.image = p.thumbnail AND p.page_no > {EMBEDDED_AT_ONCE}"  # a page that `is_embedded_later`
 _AWAITING = "awaiting_vectors"  # the preference that counts documents whose last vectors are still to be made
 
+# Both in the order of their joins: rows of pages and vectors are long.
+_OF_LONG = "pages p CROSS JOIN documents d ON d.doc_id = p.doc_id CROSS JOIN nodes n ON n.doc_id = p.doc_id"
+_OF_ALL = "nodes n CROSS JOIN documents d ON d.doc_id = n.doc_id CROSS JOIN pages p ON p.doc_id = n.doc_id"
+
 
 @dataclass(frozen=True, slots=True)
 class NodeRecord:
@@ -147,6 +151,11 @@ class NodeStore:
         rows = self._db.all(f"SELECT {_NODE_COLUMNS} FROM nodes WHERE doc_id = ? ORDER BY page_no, ordinal", (doc_id,))
         return [NodeRecord(*row) for row in rows]
 
+    def count(self, doc_id: str) -> int:
+        """Return the number of nodes of one document."""
+        row = self._db.one("SELECT count(*) FROM nodes WHERE doc_id = ?", (doc_id,))
+        return 0 if row is None else row[0]
+
     def of_page(self, doc_id: str, page_no: int) -> list[NodeRecord]:
         """Return the nodes of one page in reading order."""
         rows = self._db.all(
@@ -166,19 +175,32 @@ class NodeStore:
     def find_awaiting(self, fingerprint: str) -> list[str]:
         """Return the documents with passages that have no vector of this model yet, and note how many.
 
-        Only passages of pages that are `is_embedded_later` are looked at: others get theirs while they are read.
+        Passages on all sheets are looked at where documents are awaited, which takes 10 µs each; otherwise those of
+        pages that are `is_embedded_later`, for others get theirs while they are read.
         """
-        rows = self._db.all(  # CROSS JOIN: these pages first, by their own index, for rows of pages are long
-            "SELECT DISTINCT d.doc_id FROM pages p CROSS JOIN documents d ON d.doc_id = p.doc_id"
-            " CROSS JOIN nodes n ON n.doc_id = p.doc_id AND n.page_no = p.page_no"
-            f" WHERE d.status = 'ready' AND d.deleted_at_ms IS NULL AND {_IS_LATER} AND NOT EXISTS"
+        before = self.awaiting()
+        tables, pages = (_OF_ALL, "p.image = p.thumbnail") if before else (_OF_LONG, _IS_LATER)
+        rows = self._db.all(
+            f"SELECT DISTINCT d.doc_id FROM {tables} AND n.page_no = p.page_no"
+            f" WHERE d.status = 'ready' AND d.deleted_at_ms IS NULL AND {pages} AND NOT EXISTS"
             " (SELECT 1 FROM vectors v WHERE v.content_hash = n.content_hash AND v.fingerprint = ?)"
             " ORDER BY d.doc_id",
             (fingerprint,),
         )
-        if len(rows) != self.awaiting():
-            Preferences(self._db).put(_AWAITING, len(rows))
+        if len(rows) != before:
+            with self._db.transaction():
+                if self.awaiting() == before:  # none was added meanwhile
+                    Preferences(self._db).put(_AWAITING, len(rows))
         return [doc_id for (doc_id,) in rows]
+
+    def expect(self, more: int) -> None:
+        """Note that so many more documents await vectors; of those that have got theirs, less than 0.
+
+        While any is awaited, the index takes every passage on a sheet without a vector. Only `find_awaiting` says that
+        there is none any more.
+        """
+        with self._db.transaction():
+            Preferences(self._db).put(_AWAITING, max(1, self.awaiting() + more))
 
     def is_embedded_later(self, doc_id: str) -> bool:
         """Return whether passages of a document get their vectors once nothing is being read."""
@@ -198,11 +220,11 @@ class NodeStore:
             }
 
     def awaiting(self) -> int:
-        """Return how many documents `find_awaiting` found last; reads one row."""
+        """Return how many documents await vectors, as `find_awaiting` and `expect` noted; reads one row."""
         try:
             count = Preferences(self._db).get(_AWAITING)
-        except DamagedError:  # counted again by the next call
-            return 0
+        except DamagedError:  # there may be some: counted again by the next call
+            return 1
         return count if isinstance(count, int) else 0
 
     def put_vectors(self, fingerprint: str, vectors: Mapping[bytes, np.ndarray]) -> None:

@@ -35,7 +35,8 @@ def page_lines(
     lines: list[PageLine] = []
     for at, line in enumerate(read.lines):
         one, table = by_hand.get(at), _table_of(read.blocks, row := rows[at])
-        text, is_by_ocr = read.text[line.start : line.end], page.text_source == "ocr"
+        text = read.text[line.start : line.end]
+        is_by_ocr = page.text_source == "ocr" or (page.ocr is not None and line.certainty < 1)
         sure = line.certainty if one is None and is_by_ocr else 1.0
         lines.append(
             PageLine(
@@ -70,7 +71,7 @@ def coverage_of(catalog: Catalog, corrections: Corrections, info: DocumentInfo, 
         there.add(page.page_no)
         if not page.text.strip() and page.page_no not in known:
             empty.append(page.page_no)
-        elif page.text_source == "ocr" or page.page_no in known:
+        elif page.text_source == "ocr" or page.ocr is not None or page.page_no in known:
             try:
                 lines = page_lines(info, page, known.get(page.page_no, ()), least=least)
             except DamagedError:

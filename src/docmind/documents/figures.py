@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import accumulate
 
 from docmind.documents.stored import artifact_of, readable_artifacts
 from docmind.errors import NotFoundError
-from docmind.records.documents import ArtifactRef, Box, Figure
+from docmind.records.documents import ArtifactRef, Box, Figure, FigureSize, size_of
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _
 
@@ -35,6 +35,13 @@ class Figures:
         rows = self._db.all(f"SELECT {_COLUMNS} FROM figures WHERE doc_id = ? ORDER BY page_no, number", (doc_id,))
         return tuple(map(_figure, rows))
 
+    def pages_with(self, sizes: Collection[FigureSize]) -> set[tuple[str, int]]:
+        """Return the pages that have a figure, of one of these sizes where any are named."""
+        rows = self._db.all("SELECT doc_id, page_no, width, height FROM figures")
+        return {
+            (doc_id, page_no) for doc_id, page_no, width, height in rows if not sizes or size_of(width, height) in sizes
+        }
+
     def of_pages(self, pages: Iterable[tuple[str, int]]) -> dict[tuple[str, int], tuple[Figure, ...]]:
         """Return the figures of these pages, by document id and number; pages without any are left out.
 
@@ -47,6 +54,13 @@ class Figures:
                 if rows := db.execute(sql, page).fetchall():
                     found[page] = tuple(map(_figure, rows))
         return found
+
+    def showing(self, image: str) -> tuple[Figure, ...]:
+        """Return the figures that show a picture, by its artifact id. Raises `DamagedError`."""
+        rows = self._db.all(
+            f"SELECT {_COLUMNS} FROM figures WHERE image = ? ORDER BY doc_id, page_no, number", (image,)
+        )
+        return tuple(map(_figure, rows))
 
     def on_image(self, image: str) -> list[ArtifactRef]:
         """Return the images of the figures on the pages that show this page image."""

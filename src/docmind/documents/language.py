@@ -15,7 +15,9 @@ _ENOUGH = 40  # letters; below that the guess is unreliable
 _MUCH = 4_000  # characters that are enough; more only cost time
 
 _ORDINAL_LANGUAGES = frozenset({"pt", "es", "gl"})
-_DEGREE = re.compile(r"(?<=\d)°(?!\s?[CFK\d'’′])")
+_DEGREE = re.compile(
+    r"(?<=\d)°(?!\s?[CFK\d'’′])|(?<=\b[nN])°(?=\s?\d)|(?<=§ \d)%|(?<=\b[Aa]rt\. \d)%|(?<=\b1)%(?=/\d{1,2}/\d{4})"
+)
 
 
 def language_of(text: str) -> str:
@@ -37,9 +39,10 @@ def _language_of(text: str) -> str:
 
 
 def with_ordinals(text: str, language: str) -> str:
-    """Replace degree signs by ordinal signs in Portuguese and Spanish OCR text: `5°` was read for `5º`.
+    """Replace what OCR reads for ordinal signs in Portuguese and Spanish text: `5°` for `5º`, `1%/12/2006` for a date.
 
-    Degrees of temperature and angles, which are followed by their unit, stay. The length does not change.
+    Degrees of temperature and angles, which are followed by their unit, stay, and so do shares. The length does not
+    change.
     """
     return _DEGREE.sub("º", text) if language in _ORDINAL_LANGUAGES else text
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from docmind.documents.catalog import held_in
 from docmind.documents.enclosed import EnclosedFiles
+from docmind.documents.figures import Figures
 from docmind.documents.stored import artifact_of, readable_texts
-from docmind.records.documents import PAGE_IMAGE, ArtifactRef
+from docmind.records.documents import FIGURE, PAGE_IMAGE, ArtifactRef
 from docmind.records.search import Filters, StoredFacts
 from docmind.storage import Database
 
@@ -102,6 +103,17 @@ class PageList:
 
         `names` is the result of `names` for them. Images that only documents in the bin show do not pass.
         """
+        if filters.figure_sizes or (FIGURE in filters.modalities and PAGE_IMAGE not in filters.modalities):
+            with_figures = Figures(self._db).pages_with(filters.figure_sizes)
+            return {
+                image
+                for doc_id, page_no, image, language in self._db.all(
+                    "SELECT doc_id, page_no, image, language FROM pages"
+                )
+                if doc_id in names
+                and (doc_id, page_no) in with_figures
+                and (not filters.languages or language in filters.languages)
+            }
         if filters.modalities and PAGE_IMAGE not in filters.modalities:
             return set()
         is_limited = filters.doc_ids or filters.languages or filters.is_of_documents

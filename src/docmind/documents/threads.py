@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from docmind.storage import Connection
+if TYPE_CHECKING:  # a reading process takes topics from here, and loads no code of keys
+    from docmind.storage import Connection
 
 _ANSWERS = (
     r"re|aw|antw?|antwort|sv|vs|vá|res|resp|resposta|respuesta|réf?|rép|odp|ynt|correction|corrected|erratum|korrektur"

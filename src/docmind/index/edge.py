@@ -19,6 +19,7 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -265,6 +266,9 @@ class EdgeIndex(IndexEngine):
         alive = sum(self.count(name) for name in self._known)
         return active.written - alive > max(DEAD, alive)
 
+    def size_bytes(self) -> int:
+        return _used(self._directory)
+
     def optimize_if_large(self) -> bool:
         target = self._target()
         check_room(target.directory, self._min_free + _used(target.directory), TOO_FULL)
@@ -391,5 +395,10 @@ def _is_empty(query: VectorQuery) -> bool:
 
 def _used(directory: Path) -> int:
     """Return the bytes used on disk, not file lengths: the engine's files are preallocated and sparse."""
-    sizes = (path.stat() for path in directory.rglob("*") if path.is_file())
-    return sum(getattr(size, "st_blocks", 0) * 512 or size.st_size for size in sizes)
+    used = 0
+    for path in directory.rglob("*"):
+        with suppress(FileNotFoundError):  # a file of a segment that has just been merged
+            if path.is_file():
+                size = path.stat()
+                used += getattr(size, "st_blocks", 0) * 512 or size.st_size
+    return used

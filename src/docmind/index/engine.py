@@ -169,6 +169,10 @@ class IndexEngine(ABC):
         """
         return False
 
+    def size_bytes(self) -> int:
+        """Return the space that the files of an embedded engine take now; 0 where a server has them."""
+        return 0
+
     @abstractmethod
     def optimize_if_large(self) -> bool:
         """Optimize collections of 10,000 points or more for opening and searching; return whether any was.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docmind.config import Settings
 from docmind.embedding import TextEmbedder
@@ -15,6 +15,7 @@ from docmind.index.engines import IndexChoice, open_index
 from docmind.index.sealed_copy import SealedCopy
 from docmind.index.sync import IndexSync, PageImages, PageMultivectors, Report
 from docmind.observability import IndexFailed, emit
+from docmind.records.documents import FIGURE
 from docmind.records.search import Filters
 from docmind.storage import Preferences
 from docmind.vault import IndexKey, Vault
@@ -142,12 +143,21 @@ class SearchIndex:
         except (DiskFullError, IndexEngineError):
             return ""
 
+    def size_bytes(self) -> int | None:
+        """Return the space that the files of the index take now, as `IndexEngine.size_bytes`; None before its start."""
+        opened = self._open
+        return opened.index.size_bytes() if opened is not None else None
+
     def narrowed(self, filters: Filters) -> Filters:
         """Return the filters in the form that the index knows: tags, kinds, collections and the like as documents.
 
         So tags and collections can change without a change of the index, and their names never reach it. The index
         holds documents of the bin for questions as of a snapshot; all other questions name those that they ask.
         """
+        if filters.figure_sizes:
+            sized = {doc_id for doc_id, _page_no in self._vault.catalog.figures.pages_with(filters.figure_sizes)}
+            allowed = tuple(one for one in self._vault.catalog.allowed(filters) if one in sized) or _NONE
+            return replace(filters.as_documents(allowed), modalities=(FIGURE,), figure_sizes=())
         if not filters.is_of_documents and not self._vault.catalog.is_bin_indexed():
             return self._vault.catalog.enclosed.widened(filters)
         allowed = tuple(self._vault.catalog.allowed(filters)) or _NONE

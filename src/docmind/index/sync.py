@@ -420,8 +420,8 @@ class IndexSync:
     ) -> dict[bytes, np.ndarray]:
         """Return the stored vectors; those of another model are embedded again.
 
-        Nodes of pages that are embedded later may have none: they are found by their words until
-        `docmind.ingest.later` has made it.
+        Nodes of pages that are embedded later may have none, and nodes on sheets while documents are awaited: they are
+        found by their words until `docmind.ingest.later` has made it.
         """
         fingerprint = self._embedder.fingerprint
         vectors = self._nodes.vectors(fingerprint, (node.content_hash for node in nodes))
@@ -430,6 +430,8 @@ class IndexSync:
             for node in nodes
             if node.content_hash not in vectors and not pages[node.page_no].is_embedded_later
         }
+        if missing and not self._nodes.is_read_only and self._nodes.awaiting():
+            missing = {key: node for key, node in missing.items() if not pages[node.page_no].is_sheet}
         if missing:
             texts = [embedded_node(label, node, pages[node.page_no].text) for node in missing.values()]
             made = dict(zip(missing, self._embedder.embed_documents(texts), strict=True))

@@ -35,6 +35,7 @@ _UNREAD: tuple[UploadState, ...] = ("waiting", "reading", "paused")
 _ENDED: tuple[UploadState, ...] = ("failed", "locked", "cancelled")
 _CLOSING_S = 30.0
 _TOGETHER, _TOGETHER_BYTES = 64, 256 * 1024  # short texts that share a commit: what a crash or a pause repeats
+_MANY, _AMONG = 192, 256  # short texts among the next files: so many get their vectors once nothing is read
 _AGAIN_S, _AGAIN_MOST_S = 5.0, 120.0  # until a text model that failed is asked again: a server may come back
 _WINDOW_S = 120.0  # how far back the rate is measured: scans and plain text alternate
 _SURE_S, _SURE_PAGES = 5.0, 16  # before that the rate is meaningless: the first pages come out of buffers
@@ -433,17 +434,18 @@ class IngestQueue:
             mistake = _("{document} could not be read: a mistake in DocMind ({kind}); the log has the details.")
             return AddResult(file.name, "refused", error=kind, message=mistake.format(document=file.name, kind=kind))
 
-    def _read_group(self, current: _Current) -> dict[int, AddResult]:
+    def _read_group(self, current: _Current, *, later: bool = False) -> dict[int, AddResult]:
         """Read short plain texts together; each outcome is recorded with its document.
 
-        Returns none where one of them is not as it must be: each is read alone then.
+        With `later` their vectors are made afterwards. Returns none where one of them is not as it must be: each is
+        read alone then.
         """
         with self._reading(current):
             if any(info.state != "waiting" for info in map(self._uploads.get, current.upload_ids)):
                 return {}  # one was paused or cancelled since they were chosen: each is looked at alone
             try:
                 files = [self._uploads.handed_in(upload_id) for upload_id in current.upload_ids]
-                results = self._ingest.read_together(files, current.step())
+                results = self._ingest.read_together(files, current.step(), later=later)
                 self._replacements.settle()
                 return results
             except DamagedError:
@@ -525,6 +527,14 @@ class IngestQueue:
             infos.append(info)
         return infos
 
+    def _are_many(self) -> bool:
+        """Return whether many short texts wait, behind those that are being read."""
+        waiting = self.in_order(self._uploads.waiting(self._held | self._taken))[:_AMONG]
+        if len(waiting) < _MANY:
+            return False
+        infos = [self._uploads.get(upload_id) for upload_id in waiting if self._uploads.has(upload_id)]
+        return sum(may_be_plain(info.document, info.bytes) for info in infos) >= _MANY
+
     def _work(self) -> None:
         """Run a background thread: read one file after another until `close`."""
         while infos := self._wait():
@@ -542,7 +552,8 @@ class IngestQueue:
     def _take(self, infos: Sequence[UploadInfo]) -> None:
         """Read a file, with those behind it that can share its commit."""
         upload_id = infos[0].upload_id
-        results = self._read_group(self._current_of(infos)) if len(infos) > 1 else {}
+        many = len(infos) > 1 and self._are_many()
+        results = self._read_group(self._current_of(infos), later=many) if len(infos) > 1 else {}
         if upload_id not in results:
             current, password = self._current_of(infos[:1]), self._passwords.pop(upload_id, None)
             try:

@@ -1,15 +1,16 @@
-"""Vectors that are made later: those of the passages behind the first pages of a long text or table.
+"""Vectors that are made later: of the passages behind the first pages of a long text or table, and of many short files.
 
-A table of 100,000 rows has 13,000 passages, which take a text model minutes. Its rows are found by their words as soon
-as it is read; the passages get their vectors in the background. What is still to be done are passages without a vector,
-so it is known after a restart too.
+A table of 100,000 rows has 13,000 passages, which take a text model minutes, and so do the mails of a mailbox. They are
+found by their words as soon as they are read; the passages get their vectors in the background. What is still to be
+done are passages without a vector, so it is known after a restart too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from docmind.documents import NodeRecord
 from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_node, label_of
 from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, VaultError
 from docmind.index import SearchIndex
@@ -43,15 +44,17 @@ class LaterVectors:
         What was made before stays. Raises `TextModelError`, `IndexEngineError`, `VaultError`.
         """
         awaiting = self.look()
-        for doc_id in awaiting:
+        for group in self._groups(awaiting):
             check()
             try:
-                self._make(doc_id, check)
+                self._make(group, check)
+                made = group
             except (NotFoundError, DamagedError):  # deleted meanwhile, or told by every search
-                continue
-            self._index.mirror().put(doc_id)
-            self.look()
+                made = [doc_id for doc_id in group if self._is_made(doc_id, check)]
+            for doc_id in made:
+                self._index.mirror().put(doc_id)
         if awaiting:
+            self.look()
             self._index.mirror().commit()
         return len(awaiting)
 
@@ -88,27 +91,53 @@ class LaterVectors:
                 timeout_s = _AGAIN_S
             self._thread.sleep(timeout_s)
 
-    def _make(self, doc_id: str, check: Callable[[], None]) -> None:
-        """Make and store the missing vectors of a document, a few at a time. Raises `NotFoundError`.
+    def _groups(self, doc_ids: Iterable[str]) -> Iterator[list[str]]:
+        """Yield documents that together have passages enough for a run of the model; a long one ends its group."""
+        group: list[str] = []
+        passages = 0
+        for doc_id in doc_ids:
+            group.append(doc_id)
+            passages += self._nodes.count(doc_id)
+            if passages >= _BATCH:
+                yield group
+                group, passages = [], 0
+        if group:
+            yield group
 
-        With the last ones its change is noted, so that the index is brought up to date even after a crash.
+    def _is_made(self, doc_id: str, check: Callable[[], None]) -> bool:
+        """Make the vectors of a document alone; return whether they could be made."""
+        try:
+            self._make([doc_id], check)
+        except (NotFoundError, DamagedError):
+            return False
+        return True
+
+    def _make(self, doc_ids: Sequence[str], check: Callable[[], None]) -> None:
+        """Make and store the missing vectors of documents, a few at a time. Raises `NotFoundError`.
+
+        With the last ones their change is noted, so that the index is brought up to date even after a crash.
         """
         from docmind.ingest.llama_nodes import keep_vectors  # a second of LlamaIndex
 
-        info = self._catalog.document(doc_id)
-        nodes = {node.content_hash: node for node in self._nodes.nodes_of(doc_id)}
+        infos = {doc_id: self._catalog.document(doc_id) for doc_id in doc_ids}
+        nodes = {node.content_hash: node for doc_id in infos for node in self._nodes.nodes_of(doc_id)}
         known = self._nodes.vectors(self._embedder.fingerprint, nodes)
         wanted = [node for key, node in nodes.items() if key not in known]
-        label = label_of(info, self._embedder)
+        labels = {doc_id: label_of(info, self._embedder) for doc_id, info in infos.items()}
         for at in range(0, len(wanted), _BATCH):
             check()
             batch = wanted[at : at + _BATCH]
-            texts = [embedded_node(label, node, self._catalog.page(doc_id, node.page_no).text) for node in batch]
+            texts = [embedded_node(labels[node.doc_id], node, self._text_of(node)) for node in batch]
             made = self._made([node.content_hash for node in batch], texts)
             with self._db.transaction():
                 keep_vectors(self._nodes, self._embedder, self._tokens, made)
                 if batch[-1] is wanted[-1]:
-                    self._catalog.touch(doc_id)
+                    for doc_id in infos:
+                        self._catalog.touch(doc_id)
+                    self._nodes.expect(-len(infos))
+
+    def _text_of(self, node: NodeRecord) -> str:
+        return self._catalog.page(node.doc_id, node.page_no).text
 
     def _made(self, hashes: list[bytes], texts: list[str]) -> Made:
         from docmind.ingest.llama_nodes import Made

@@ -274,12 +274,16 @@ class Pipeline:
             transformations=[WindowParser(embedder, include_prev_next_rel=False)], disable_cache=True, docstore=None
         )
 
-    def run(self, pages: Sequence[PageRecord]) -> tuple[list[NodeRecord], Made]:
+    def run(self, pages: Sequence[PageRecord], *, later: bool = False) -> tuple[list[NodeRecord], Made]:
         """Return the nodes of these pages, and the vectors made for those that the vault does not hold yet.
 
-        Windows of pages that are embedded later get none (`docmind.ingest.later`).
+        Windows of pages that are embedded later get none (`docmind.ingest.later`), with `later` those on all sheets.
         """
-        nodes = self._nodes_of(self._pipeline, [page for page in pages if not page.is_embedded_later])
+
+        def is_put_off(page: PageRecord) -> bool:
+            return page.is_embedded_later or (later and page.is_sheet)
+
+        nodes = self._nodes_of(self._pipeline, [page for page in pages if not is_put_off(page)])
         tokens = self._embed.take()
         by_hash = {_hash_of(node): node for node in nodes}
         vectors = {key: np.array(by_hash[key].embedding, np.float32) for key in tokens}
@@ -289,7 +293,7 @@ class Pipeline:
                 new.remove(key)
             else:
                 self.known[node.metadata["doc_id"]] += 1
-        nodes += self._nodes_of(self._cut, [page for page in pages if page.is_embedded_later])
+        nodes += self._nodes_of(self._cut, [page for page in pages if is_put_off(page)])
         return [record_of(node) for node in nodes], Made(vectors, tokens)
 
     def _nodes_of(self, pipeline: IngestionPipeline, pages: Sequence[PageRecord]) -> list[BaseNode]:

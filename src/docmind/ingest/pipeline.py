@@ -63,8 +63,8 @@ from docmind.errors import (
 from docmind.image_match import ImageMatcher
 from docmind.index import SearchIndex
 from docmind.ingest.later import LaterVectors
-from docmind.observability import IngestionCompleted, IngestionFailed, emit
-from docmind.reading import Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail
+from docmind.observability import IngestionCompleted, IngestionFailed, emit, traced
+from docmind.reading import MARKED_UP, Ocr, OcrPass, Reader, Reading, is_plain, is_short_mail, may_be_read
 from docmind.records.documents import (
     AddResult,
     ArtifactRef,
@@ -185,6 +185,7 @@ class Ingest:
         self.start()
         return len(self._artifacts.unreferenced(self._catalog.artifact_ids()))
 
+    @traced("ingest")
     def read(self, file: QueuedFile, step: Step, *, password: str | None = None) -> AddResult:
         """Read one uploaded file, or return why it was refused.
 
@@ -218,11 +219,13 @@ class Ingest:
                 result = AddResult(file.name, "cancelled", message=_("It was deleted while it was being read."))
         return replace(result, duration_ms=(time.monotonic() - started) * 1000)
 
-    def read_together(self, files: Sequence[QueuedFile], step: Step) -> dict[int, AddResult]:
+    @traced("ingest")
+    def read_together(self, files: Sequence[QueuedFile], step: Step, *, later: bool = False) -> dict[int, AddResult]:
         """Read short plain texts and mails and commit them in one transaction; return their results by upload id.
 
         A file that is none, that cannot be read, or of which pages are stored, has no result: `read` takes it. Until
         the commit nothing is written but sealed images, so a crash or a pause repeats these files, and loses none.
+        With `later` they are found by their words, and get their vectors once nothing is being read.
 
         Raises what `read` raises.
         """
@@ -241,12 +244,12 @@ class Ingest:
                     step.file(number, 0)
                 elif known is None:
                     fresh.setdefault(file.doc_id, (number, file))
-            made = self._read_texts(list(fresh.values()), step)
-            results = self._commit_texts(made, already, started)
+            made = self._read_texts(list(fresh.values()), step, later=later)
+            results = self._commit_texts(made, already, started, later=later)
         took = (time.monotonic() - started) * 1000 / max(1, len(results))
         return {upload_id: replace(result, duration_ms=took) for upload_id, result in results.items()}
 
-    def _read_texts(self, files: Sequence[tuple[int, QueuedFile]], step: Step) -> list[_Texts]:
+    def _read_texts(self, files: Sequence[tuple[int, QueuedFile]], step: Step, *, later: bool) -> list[_Texts]:
         """Read texts in a thread and embed those read before meanwhile."""
         made: list[_Texts] = []
         reader = ThreadPoolExecutor(1, thread_name_prefix="texts")
@@ -264,7 +267,8 @@ class Ingest:
                         step.file(number, len(text.pages))
                 if texts:
                     pipeline = Pipeline([text.info for text in texts], self._nodes, self._embedder, self._tokens)
-                    nodes, vectors = pipeline.run([page for text in texts for page in text.pages])
+                    pages = [page for text in texts for page in text.pages]
+                    nodes, vectors = pipeline.run(pages, later=later)
                     made.append(_Texts(texts, nodes, vectors, pipeline.known))
         finally:
             reader.shutdown(cancel_futures=True)
@@ -285,7 +289,7 @@ class Ingest:
             raise
         except (ReadingError, NotFoundError, VaultError):  # read again alone, which says what is wrong
             return None
-        if reading.told or reading.broke_off or len(pages) != info.pages or any(page.needs_ocr for page in pages):
+        if reading.told or reading.broke_off or len(pages) != info.pages or any(may_be_read(page) for page in pages):
             return None
         records, images = self._records(info.doc_id, pages)
         return _Text(file, replace(info, pages_done=len(pages)), records, images, reading.losses, inside)
@@ -295,6 +299,8 @@ class Ingest:
         groups: Sequence[_Texts],
         already: dict[int, AddResult],
         started: float,
+        *,
+        later: bool,
     ) -> dict[int, AddResult]:
         from docmind.ingest.llama_nodes import keep_vectors
 
@@ -318,6 +324,8 @@ class Ingest:
                         hashes = {node.content_hash for node in nodes if node.doc_id not in gone}
                         made = made.of(hashes)
                     keep_vectors(self._nodes, self._embedder, self._tokens, made)
+                if later and texts:
+                    self._nodes.expect(len(texts))
                 for text in texts:
                     doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
@@ -338,6 +346,8 @@ class Ingest:
             doc_id = text.info.doc_id
             self._index.started().mirror.put(doc_id)
             emit(IngestionCompleted(doc_id, chunks[doc_id], known[doc_id], seconds))
+        if later:
+            self._follow_later()
         return results
 
     def family(self, doc_id: str) -> tuple[str, ...]:
@@ -427,12 +437,17 @@ class Ingest:
             numbers = _numbers_of(info, page_nos)
             try:
                 with self._reader.read(upload, skip=set(range(1, info.pages + 1)) - numbers) as reading:
-                    if reading.pages != info.pages:
+                    if not page_nos and _is_read_otherwise(info, reading):
+                        info = self._begin_anew(info, reading)
+                        numbers = set(range(1, info.pages + 1))
+                    elif reading.pages != info.pages:
                         raise ConfigError(
                             _("{document} has other pages now than when it was read.").format(document=info.document),
                             hint=_("Add the file again: docmind add FILE."),
                         )
                     failed = self._read(info, reading, [], Step(page=step), choice).told
+                if info.ingestion is not None:
+                    info = replace(info, ingestion=replace(info.ingestion, losses=reading.losses))
             finally:
                 if done:
                     language = majority([page.language for page in self._catalog.pages_of(doc_id)])
@@ -447,6 +462,16 @@ class Ingest:
         if failed:
             raise ReaderFailedError(failed, hint=_("The text that these pages had is kept."))
         return self._catalog.document(doc_id)
+
+    def _begin_anew(self, info: DocumentInfo, reading: Reading) -> DocumentInfo:
+        """Note what a document is now, and drop its passages; return it."""
+        tries = info.ingestion.tries if info.ingestion is not None else 0
+        known = replace(info, kind=reading.kind, pages=reading.pages, **reading.facts)
+        known = replace(known, ingestion=_ingestion_by(reading, tries + 1))
+        with self._rows, self._db.transaction():
+            self._catalog.begin_anew(known)
+            self._nodes.replace(info.doc_id, [])
+        return known
 
     def _read_missing(self, info: DocumentInfo, upload: Upload, stored: list[PageRecord]) -> str:
         """Read the pages that are not stored, and return the language of most pages."""
@@ -561,6 +586,10 @@ class Ingest:
     def warm(self) -> None:
         """Have a reading process ready before the first document, and make vectors that are awaited."""
         self._reader.warm()
+        self._follow_later()
+
+    def _follow_later(self) -> None:
+        """Make vectors that are awaited in the background, whenever nothing is being read."""
         self.later.follow(lambda: bool(self._under_way))
 
     def close(self) -> None:
@@ -824,8 +853,18 @@ def _begun(file: QueuedFile, upload: Upload, reading: Reading, tries: int = 1) -
         added_at_ms=int(time.time() * 1000),
         tags=upload.tags,
     )
-    versions = (("docmind", __version__), *_versions(reading.engine))
-    return replace(info, **reading.facts, ingestion=Ingestion(reading.engine, versions=versions, tries=tries))
+    return replace(info, **reading.facts, ingestion=_ingestion_by(reading, tries))
+
+
+def _ingestion_by(reading: Reading, tries: int) -> Ingestion:
+    versions = (("docmind", __version__), *_versions(reading))
+    return Ingestion(reading.engine, versions=versions, tries=tries)
+
+
+def _is_read_otherwise(info: DocumentInfo, reading: Reading) -> bool:
+    """Return whether a text in light markup is read by another program now than before, or fills other pages."""
+    by = info.ingestion.engine if info.ingestion is not None else ""
+    return reading.kind in MARKED_UP and (reading.engine, reading.pages) != (by, info.pages)
 
 
 def _figures(doc_id: str, page: ParsedPage, refs: Mapping[int, ArtifactRef]) -> tuple[Figure, ...]:
@@ -864,8 +903,11 @@ def _numbers_of(info: DocumentInfo, page_nos: Collection[int]) -> set[int]:
 
 
 @cache
-def _versions(engine: str) -> tuple[tuple[str, str], ...]:
-    """Return the version of a distribution by its name; nothing where it is none, as a browser."""
+def _versions(reading: Reading) -> tuple[tuple[str, str], ...]:
+    """Return the version of what read a file by its name; nothing where it has none, as a browser."""
+    engine = reading.engine
+    if reading.engine_version:
+        return ((engine, reading.engine_version),)
     try:
         return () if engine == "docmind" else ((engine, version(engine)),)
     except (PackageNotFoundError, ValueError):

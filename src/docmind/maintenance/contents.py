@@ -120,6 +120,9 @@ def check_vectors(database: Database, tick: Tick) -> Iterator[Problem]:
     for image, fingerprint, data in _rows(database, "page_vectors", "image, fingerprint, vector", tick):
         if not _is_vector(data, lengths.setdefault(f"page {fingerprint}", len(data))):
             yield Problem("page-vector-damaged", image, key=image)
+    for image, fingerprint, data in _rows(database, "figure_vectors", "image, fingerprint, vector", tick):
+        if not _is_vector(data, lengths.setdefault(f"figure {fingerprint}", len(data))):
+            yield Problem("figure-vector-damaged", image, key=image)
     for content, _fingerprint, data in _rows(database, "tokens", "content_hash, fingerprint, tokens", tick):
         try:
             unpack_tokens(data)

@@ -28,6 +28,7 @@ from docmind.evaluation import (
 from docmind.maintenance.evaluation_runs import KeptRuns
 from docmind.maintenance.measured_library import measured_library
 from docmind.maintenance.measuring import Measured, Measuring
+from docmind.observability import EvaluationCompleted, emit
 from docmind.records.evaluation import (
     LABELS,
     METRICS,
@@ -144,6 +145,9 @@ class Evaluation:
         run = self._run_of(chosen, measured, k, wanted, time.monotonic() - began)
         run = replace(run, visual_lift=lift, skipped=(*chosen.skipped, *refused))
         self._kept.keep(run)
+        if run.answerable:
+            ndcg, recall, mrr = (run.figures[name].mean for name in ("ndcg", "recall", "mrr"))
+            emit(EvaluationCompleted(ndcg, recall, mrr))
         return run
 
     def runs(self) -> tuple[RunSummary, ...]:

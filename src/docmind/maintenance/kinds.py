@@ -82,6 +82,8 @@ KINDS: dict[str, Kind] = {
     "marks-unused": Kind(N_("Marks for search by picture belong to no page."), _REMOVE),
     "page-vector-damaged": Kind(N_("A page vector is damaged."), _REPAIR),
     "page-vector-unused": Kind(N_("A page vector belongs to no page."), _REMOVE),
+    "figure-vector-damaged": Kind(N_("The vector of a figure is damaged."), _REPAIR),
+    "figure-vector-unused": Kind(N_("The vector of a figure belongs to no figure."), _REMOVE),
     "late-unused": Kind(N_("Vectors of a page's parts belong to no page."), _REMOVE),
     "late-lost": Kind(
         N_("Vectors of a page's parts are missing or damaged."),

@@ -194,6 +194,9 @@ def _search_rows(db: Connection, vault: Rows) -> Iterator[Problem]:
     ):
         for image in sorted(found - images):
             yield Problem(kind, image, key=image)
+    shown = _first(db, "SELECT DISTINCT image FROM figures")
+    for image in sorted(_first(db, "SELECT DISTINCT image FROM figure_vectors") - shown):
+        yield Problem("figure-vector-unused", image, key=image)
     marked |= _first(db, "SELECT image FROM pages WHERE image = thumbnail")  # a sheet, whose marks are made later
     for (doc_id, page_no), image in vault.pages.items():
         if image not in marked and doc_id in vault.documents:

@@ -44,6 +44,7 @@ _ROWS = {
     "tokens-unused": "DELETE FROM tokens WHERE content_hash NOT IN (SELECT content_hash FROM nodes)",
     "marks-unused": "DELETE FROM looks WHERE image NOT IN (SELECT image FROM pages)",
     "page-vector-unused": "DELETE FROM page_vectors WHERE image NOT IN (SELECT image FROM pages)",
+    "figure-vector-unused": "DELETE FROM figure_vectors WHERE image NOT IN (SELECT image FROM figures)",
     "late-unused": "DELETE FROM late_pages WHERE image NOT IN (SELECT image FROM pages)",
 }
 """Rows of kinds that belong to nothing; each statement deletes no other."""
@@ -53,6 +54,7 @@ _DAMAGED_ROWS = {
     "tokens-damaged": ("tokens", "content_hash"),
     "marks-damaged": ("looks", "image"),
     "page-vector-damaged": ("page_vectors", "image"),
+    "figure-vector-damaged": ("figure_vectors", "image"),
 }
 """Rows that are made again from what is in the vault: their tables and keys."""
 

@@ -313,14 +313,19 @@ def fetch(
     headers: Mapping[str, str] | None = None,
     resolve: Resolve = resolve_here,
 ) -> tuple[int, bytes]:
-    """Send one small request and return status and body: GET, or POST where there is a `body` (sent as JSON).
+    """Send one small request and return status and body: GET, or POST where there is a `body`.
+
+    A body of bytes is sent as it is, with the `Content-Type` of `headers`, any other as JSON.
 
     It ends after `timeout_s` in total, even where the server sends slowly. Raises `EndpointRefusedError` and httpx's
     errors.
     """
     with limited(endpoint, timeout_s=timeout_s, max_bytes=max_bytes, headers=headers, resolve=resolve) as client:
-        method = "GET" if body is None else "POST"
-        answer = client.request(method, f"{endpoint.url}{path}", params=query, json=body)
+        method, url = "GET" if body is None else "POST", f"{endpoint.url}{path}"
+        if isinstance(body, bytes):
+            answer = client.request(method, url, params=query, content=body)
+        else:
+            answer = client.request(method, url, params=query, json=body)
         return answer.status_code, answer.content
 
 

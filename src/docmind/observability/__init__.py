@@ -1,4 +1,7 @@
-"""What an operator can see of DocMind at work: events, and the metrics made of them; never text, names or paths."""
+"""What an operator can see of DocMind at work: events, and the logs, metrics and traces made of them.
+
+Never text of documents, questions, names or paths.
+"""
 
 import lazy_loader
 

@@ -20,10 +20,14 @@ from .events import (
     emit,
     remove_sink,
 )
+from .logs import start_logs
+from .metrics import METRICS, Metric, Metrics, Reading, process_metrics
 from .recent import KEPT, RecentTimes, Stage, StageTimes
+from .traces import Operation, start_traces, stop_traces, traced
 
 __all__ = [
     "KEPT",
+    "METRICS",
     "Answered",
     "CacheAsked",
     "CacheName",
@@ -34,11 +38,15 @@ __all__ = [
     "IngestionCompleted",
     "IngestionFailed",
     "ListTimed",
+    "Metric",
+    "Metrics",
     "ModelName",
     "OcrFailed",
     "OcrLowConfidence",
     "OcrRead",
     "OcrRetried",
+    "Operation",
+    "Reading",
     "RecentTimes",
     "Searched",
     "Sink",
@@ -46,5 +54,10 @@ __all__ = [
     "StageTimes",
     "add_sink",
     "emit",
+    "process_metrics",
     "remove_sink",
+    "start_logs",
+    "start_traces",
+    "stop_traces",
+    "traced",
 ]

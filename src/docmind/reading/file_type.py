@@ -32,6 +32,9 @@ DRAWN = "epub"  # the kind of file whose pages Chromium draws
 PICTURES = ("png", "jpeg", "webp", "gif", "bmp", "tiff")
 """The kinds that are pictures."""
 
+MARKED_UP = ("latex", "org", "rst")
+"""The kinds that pandoc reads, where it is installed."""
+
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _RTF = b"{\\rtf"
 _ODF = b"application/vnd.oasis.opendocument."
@@ -94,7 +97,10 @@ _TEXT_NAMES = {
     "bib": "bib",
     "csljson": "csl",
     "ris": "ris",
-    **dict.fromkeys(("rst", "org", "tex", "nxml", "opml"), "txt"),
+    **dict.fromkeys(("nxml", "opml"), "txt"),
+    "rst": "rst",
+    "org": "org",
+    **dict.fromkeys(("tex", "latex", "ltx"), "latex"),
     **dict.fromkeys(("vcf", "vcard"), "vcard"),
     **dict.fromkeys(("ics", "ical", "ifb"), "calendar"),
     **dict.fromkeys(CODE_SUFFIXES, "code"),
@@ -214,7 +220,7 @@ def is_plain(upload: Upload) -> bool:
     if (kind is not None or _suffix(upload.name) == "eml") and not (kind == "mail" and is_text_mail(data)):
         return False
     if _is_notebook(data, _suffix(upload.name)) or (
-        _TEXT_NAMES.get(_suffix(upload.name)) == "markdown" and _holds_code(data)
+        _TEXT_NAMES.get(_suffix(upload.name)) == "markdown" and (_holds_code(data) or b"data:image/" in data.lower())
     ):
         return False
     try:

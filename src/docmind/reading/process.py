@@ -1,9 +1,10 @@
 """The reading process: one document in, its pages out, one frame each.
 
 in   {name, password, rules, skip, broken, browser} + the file
-out  {kind, facts, pages, told}, then {page_no, ..., losses, figures} + text, words, image, thumbnail, marks, blocks and
-     the images of its figures, one behind the other, for each page, then {enclosed, failed} + the file for each file
-     inside it, then {end, losses}; losses are those that were seen, or counted again, since the page before
+out  {kind, facts, pages, told}, with engine where one of two ways reads the kind, then {page_no, ..., losses, figures}
+     + text, words, image, thumbnail, marks, blocks and the images of its figures, one behind the other, for each page,
+     then {enclosed, failed} + the file for each file inside it, then {end, losses}; losses are those that were seen, or
+     counted again, since the page before
      or {error, message, hint} in place of any of them
      or {browser}: this kind is read in a process that may start a browser (`chromium.process`), if there is one
      or {unknown}: readers of other packages, if any are on, may know the file (`plugin_process`)
@@ -21,7 +22,7 @@ from PIL import Image
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, UnsupportedFileError
 from docmind.picture_marks import look_hash
 from docmind.reading import file_type
-from docmind.reading.formats import READER_MODULES, Enclosing, Opened, Rules, reader
+from docmind.reading.formats import READER_MODULES, Either, Enclosing, Opened, Rules, reader
 
 # Loaded before the first document arrives, because most are PDFs: a spare process is then ready.
 from docmind.reading.formats.pdf import unreadable_page
@@ -100,7 +101,10 @@ def _read(header: dict[str, Any], data: bytes, outgoing: BinaryIO, opening: Open
 
 def give(opened: Opened, kind: str, note: str, header: dict[str, Any], outgoing: BinaryIO, name: str) -> None:
     """Send what an open document is, its pages and the files inside it; `note` is a sentence on it, or ""."""
-    write_frame(outgoing, {"kind": kind, "facts": dict(opened.facts), "pages": opened.pages, "told": note})
+    opening: dict[str, Any] = {"kind": kind, "facts": dict(opened.facts), "pages": opened.pages, "told": note}
+    if isinstance(opened, Either):
+        opening |= {"told": opened.told, "engine": opened.engine}
+    write_frame(outgoing, opening)
     skip, broken, rules = set(header["skip"]), set(header["broken"]), Rules(**header["rules"])
     told: set[Loss] = set()
     for page in _not_all_blank(opened, skip, broken, rules, name):

@@ -33,8 +33,9 @@ from docmind.errors import (
 from docmind.picture_marks import PictureMarks
 from docmind.reading.chromium import browser as chromium
 from docmind.reading.figures import LARGEST, LONGEST_SAID, MOST_OF_DOCUMENT, MOST_OF_PAGE, is_webp
-from docmind.reading.file_type import DRAWN, is_plain
+from docmind.reading.file_type import DRAWN, MARKED_UP, is_plain
 from docmind.reading.formats import engine_of
+from docmind.reading.pandoc import PANDOC, find_pandoc, version_of_pandoc
 from docmind.reading.plugins import limits_for, usable_readers
 from docmind.reading.sheets import is_sheet
 from docmind.records.documents import Enclosed, Facts, Loss, LossKind, PageFigure, ParsedPage, TextSource, Upload
@@ -281,7 +282,8 @@ class Reader:
         return worker
 
     def _hand(self, worker: Worker, upload: Upload, header: Header) -> None:
-        own = {"name": upload.name, "password": upload.password, "rules": self._rules}
+        rules = {**self._rules, "pandoc": find_pandoc(self._settings.pandoc)}  # it may have been installed meanwhile
+        own = {"name": upload.name, "password": upload.password, "rules": rules}
         try:
             worker.send(own | header, [upload.data])
         except WorkerFailedError:
@@ -292,6 +294,10 @@ class Reader:
     def browser(self) -> str:
         """Return the program that draws the pages of books, or ""."""
         return chromium.find_browser(self._settings.browser)
+
+    @property
+    def pandoc_version(self) -> str:
+        return version_of_pandoc(find_pandoc(self._settings.pandoc))
 
     @property
     def is_drawing_wanted(self) -> bool:
@@ -321,7 +327,9 @@ class Reading:
     told: str
     """A sentence about deviations from the normal reading; "" where there were none."""
     engine: str
-    """The distribution that reads the file, or "chromium" where that draws it."""
+    """The distribution that reads the file, "chromium" where that draws it, or "pandoc" where that reads it."""
+    engine_version: str = ""
+    """Of an engine that is no distribution; "" where it is not known."""
     losses: tuple[Loss, ...] = ()
     """What was seen in the file and not read, on the pages so far, and after `enclosed` in all."""
     broke_off: str = ""
@@ -492,6 +500,8 @@ class Reading:
         self.kind, self.facts, self.pages, self.told = opening_of(header)
         self.told = " ".join([*self._troubles, self.told]).strip()[:_LONGEST_SENTENCE]
         self.engine = "chromium" if drawn else engine_of(self.kind) or self._reader.others.get(self.kind, "")
+        if self.kind in MARKED_UP and header.get("engine") == PANDOC:
+            self.engine, self.engine_version = PANDOC, self._reader.pandoc_version
         if self.kind == DRAWN and not drawn and self._reader.is_drawing_wanted:
             self.told = chromium.plain_since(failed or "no Chromium, Chrome or Edge was found on this computer")
 

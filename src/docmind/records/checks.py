@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from docmind.records.documents import Capability
+
 Level = Literal["quick", "full", "deep"]
 
 
@@ -30,7 +32,8 @@ class CheckReport:
 
     `counts` has the number of findings of each kind, `findings` the first hundred of each. `looked_at` says how much
     was checked, `unchecked` which parts could not be. `refused` counts the connections to other computers that the
-    network guard stopped since DocMind was started; it counts none where `is_guarded` is False.
+    network guard stopped since DocMind was started; it counts none where `is_guarded` is False. `readers` are pandoc
+    and the readers of other packages, and whether each can be used: one that cannot is no damage of the library.
     """
 
     level: Level
@@ -41,6 +44,7 @@ class CheckReport:
     duration_ms: float = 0.0
     refused: int = 0
     is_guarded: bool = False
+    readers: tuple[Capability, ...] = ()
 
     @property
     def is_well(self) -> bool:

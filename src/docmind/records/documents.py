@@ -20,6 +20,12 @@ from docmind.wording import _, date, ngettext, number_text
 Modality = Literal["text", "table", "code", "image_caption", "pdf_page_image"]
 PAGE_IMAGE: Modality = "pdf_page_image"
 """Name of the modality of page images."""
+FIGURE: Modality = "image_caption"
+"""Name of the modality of figures."""
+
+FigureSize = Literal["small", "medium", "large"]
+FIGURE_AREAS: Mapping[FigureSize, int] = {"small": 0, "medium": 300 * 300, "large": 640 * 480}
+"""Pixels of a picture from which a figure has a size, the least first."""
 
 TextSource = Literal["layer", "ocr", "none"]
 DocumentStatus = Literal["reading", "paused", "stopped", "ready", "failed"]
@@ -456,6 +462,12 @@ class Heading:
     page_no: int
 
 
+def size_of(width: int, height: int) -> FigureSize:
+    """Return the size of a figure by the pixels of its picture."""
+    fitting: list[FigureSize] = [size for size, least in FIGURE_AREAS.items() if width * height >= least]
+    return fitting[-1]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A picture, chart or drawing on a page of a document, which is kept beside the page.
@@ -479,6 +491,11 @@ class Figure:
     end: int = 0
     phash: str = ""
     image: ArtifactRef
+
+    @property
+    def size_name(self) -> FigureSize:
+        """Its size by the pixels of the picture itself."""
+        return size_of(self.width, self.height)
 
     @property
     def label(self) -> str:

@@ -9,9 +9,11 @@ from docmind.wording import N_
 
 Listable = Literal[
     "mentions", "people", "organisations", "dates", "amounts", "percentages", "emails", "phones", "places",
-    "addresses", "identifiers", "items",
+    "addresses", "identifiers", "items", "imports",
 ]  # fmt: skip
-"""Sentences that have given words; values of a kind; or the items of lists and rows of tables that a question names."""
+"""Sentences that have given words; values of a kind; the items of lists and rows of tables that a question names; or
+lines of source code that import something.
+"""
 
 LISTABLES: dict[Listable, str] = {
     "mentions": N_("Mentions"),
@@ -26,6 +28,7 @@ LISTABLES: dict[Listable, str] = {
     "addresses": N_("Addresses"),
     "identifiers": N_("Identifiers"),
     "items": N_("Items of lists"),
+    "imports": N_("Imports"),
 }
 """The words for what is listed, wherever a list is shown."""
 
@@ -48,8 +51,9 @@ class ListedDocument:
 class Listing:
     """What was listed, how many items there are, and in which documents.
 
-    `words` are those that are mentioned, or the question that names a list; empty for values of a kind. `doc_ids` are
-    the documents that the question names, and empty where all were asked: with these two the list is made again.
+    `words` are those that are mentioned or imported, or the question that names a list; empty for values of a kind.
+    `doc_ids` are the documents that the question names, and empty where all were asked: with these two the list is made
+    again.
 
     `is_complete` is True where everything was read and listed; else `unread` has a sentence for each reason.
     """

@@ -7,7 +7,9 @@ from typing import Literal
 
 from docmind.wording import N_
 
-Purpose = Literal["language model", "text model", "model download", "web search", "web page", "index", "other"]
+Purpose = Literal[
+    "language model", "text model", "model download", "web search", "web page", "index", "traces", "other"
+]
 """What a connection that a setting allows is for."""
 
 Part = Literal["python", "native", "children"]
@@ -27,6 +29,7 @@ PURPOSES: dict[Purpose, str] = {
     "web search": N_("web search"),
     "web page": N_("web page"),
     "index": N_("index"),
+    "traces": N_("traces"),
     "other": N_("other"),
 }
 """What each purpose is called."""

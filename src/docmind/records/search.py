@@ -15,7 +15,17 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
 from docmind.records.code import languages_of
-from docmind.records.documents import PAGE_IMAGE, ArtifactRef, Box, Modality, TextSource, placed_name
+from docmind.records.documents import (
+    FIGURE,
+    PAGE_IMAGE,
+    ArtifactRef,
+    Box,
+    Figure,
+    FigureSize,
+    Modality,
+    TextSource,
+    placed_name,
+)
 from docmind.records.values import Day, Ids, about
 from docmind.wording import N_, _
 
@@ -181,6 +191,13 @@ class Filters:
     before: Day = field(
         default="", metadata=about("Only documents of this day or earlier (YYYY-MM-DD).", of="documents")
     )
+    figure_sizes: tuple[FigureSize, ...] = field(
+        default=(),
+        metadata=about(
+            "Only figures of these sizes: small (an area below 300 × 300 pixels), large (from 640 × 480), or medium.",
+            option=("--figure-size",),
+        ),
+    )
 
     def allow(self, facts: Facts) -> bool:
         """Return whether a document may match.
@@ -198,6 +215,15 @@ class Filters:
             and (not self.after or facts.dated >= self.after)
             and (not self.before or "" < facts.dated <= self.before)
         )
+
+    @property
+    def wants_figures_alone(self) -> bool:
+        """Whether nothing but figures may match, and page images may match only where they show one."""
+        return bool(self.figure_sizes) or self.modalities == (FIGURE,)
+
+    def allow_figure(self, figure: Figure) -> bool:
+        """Return whether a figure of a page that matches may match."""
+        return not self.figure_sizes or figure.size_name in self.figure_sizes
 
     @property
     def is_of_documents(self) -> bool:

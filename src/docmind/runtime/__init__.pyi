@@ -1,12 +1,13 @@
 from . import quiet, seccomp
-from .background import Background, log_mistake
+from .background import Background
 from .caches import Cache, Caches
-from .client import Ask, Client, error_named
+from .client import Ask, Client, error_named, restarts
+from .confined import Ran, run_confined
 from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
 from .extras import licence_of, need_extra
 from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
-from .logging import start_logging
+from .logging import log_mistake, start_logging
 from .memory import free_memory, total_memory
 from .priority import Check, Interactive
 from .refusals import refused_calls
@@ -42,6 +43,7 @@ __all__ = [
     "Interactive",
     "Limits",
     "Outcome",
+    "Ran",
     "Starts",
     "TimedCall",
     "TimedCalls",
@@ -62,6 +64,8 @@ __all__ = [
     "read_request",
     "refusal",
     "refused_calls",
+    "restarts",
+    "run_confined",
     "seccomp",
     "serve_requests",
     "start_children",

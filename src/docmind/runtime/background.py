@@ -1,19 +1,11 @@
-"""Background work: a thread that sleeps until there is news, and mistakes that go to the log."""
+"""Background work: a thread that sleeps until there is news."""
 
 from __future__ import annotations
 
-import logging
 import threading
-import traceback
 from collections.abc import Callable
 
 from docmind.errors import CancelledError
-
-
-def log_mistake(logger: str, what: str, error: Exception) -> None:
-    """Log where an error was raised, without its message, which may repeat document text."""
-    where = "".join(traceback.format_tb(error.__traceback__))
-    logging.getLogger(logger).error("%s with %s", what, type(error).__name__, extra={"where": where})
 
 
 class Background:

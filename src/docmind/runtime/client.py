@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -27,6 +28,16 @@ def error_named(header: Header, *accepted: type[E]) -> E:
     if not (isinstance(kind, type) and issubclass(kind, accepted)):
         kind = accepted[0]
     return kind(str(header.get("message", "")), hint=str(header.get("hint", kind.hint)))
+
+
+_restarts: Counter[str] = Counter()
+_counting = threading.Lock()
+
+
+def restarts() -> dict[str, int]:
+    """Return how often a child of each entry was started again, after it died or was too slow, by this process."""
+    with _counting:
+        return dict(_restarts)
 
 
 class Ask(Protocol):
@@ -128,6 +139,9 @@ class Client:
             with self._lock:
                 if self._life is not None and self._life.is_alive:
                     return self._life
+                if self._life is not None and self._life.has_failed:
+                    with _counting:
+                        _restarts[self._entry] += 1
                 worker = Worker(self._entry, self._limits, is_forked=self._is_forked)
                 life = self._life = _Life(self._entry, worker, self._idle_s)
             try:
@@ -153,6 +167,9 @@ class _Life:
         self._holds = 0
         self._used_s = time.monotonic()
         self._ended = threading.Event()
+        self.has_failed = False
+        """Whether it ended by itself, or was stopped because it took too long."""
+
         threading.Thread(target=self._hand_out, name=f"answers {entry}", daemon=True).start()
         if idle_s:
             threading.Thread(target=self._end_when_idle, args=(idle_s,), name=f"idle {entry}", daemon=True).start()
@@ -180,6 +197,7 @@ class _Life:
         try:
             return answer.result(timeout_s)
         except TimeoutError as error:
+            self.has_failed = True
             self.end()
             raise WorkerFailedError(f"it took longer than {timeout_s:.0f} s and was stopped") from error
 
@@ -216,6 +234,7 @@ class _Life:
                 if answer is None:
                     raise WorkerFailedError("a worker answered what it was not asked")
             except WorkerFailedError as error:
+                self.has_failed |= not self._ended.is_set()
                 reason = WorkerFailedError(_STOPPED if self._ended.is_set() else str(error))
                 break
             answer.set_result((header, blobs))

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "colpali": ("Models in the form of colpali-engine", ("colpali_engine", "torchvision", "peft")),
+    "traces": ("Traces", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.common")),
 }
 """By the extra's name in pyproject.toml: the feature that needs it, and the packages that it must install."""
+
+_BESIDE = {"colpali": ", with a torchvision that fits your torch"}
 
 
 def need_extra(extra: str) -> None:
@@ -22,12 +25,19 @@ def need_extra(extra: str) -> None:
     Nothing is imported.
     """
     what, packages = EXTRAS[extra]
-    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    missing = [package for package in packages if not _is_there(package)]
     if missing:
         raise ExtraMissingError(
             f"{what} need {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed.",
-            hint=f'Run: pip install "docmind[{extra}]", with a torchvision that fits your torch.',
+            hint=f'Run: pip install "docmind[{extra}]"{_BESIDE.get(extra, "")}.',
         )
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # of the package that it lies in
+        return False
 
 
 def licence_of(about: PackageMetadata) -> str:

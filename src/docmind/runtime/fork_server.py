@@ -3,7 +3,7 @@
 One thread, one socket, no file: the program imports the module of an entry function once, forks, hands the child its
 pipes, and tells the owner how the child ended. A child then does what a fresh interpreter does in
 `docmind.runtime.worker`: it cuts itself off from the network, applies its limits and calls the entry function. A module
-may name further modules in `PRELOAD`: they are imported while nothing is asked for.
+may name further modules in `PRELOAD`: they are imported while nothing is asked for, and one after each fork.
 
 The program ends with its owner, however that ends, and its children end with it: by themselves at the end of their
 input, or with the program a moment later. Once the owner has closed the socket, the program ends with its last child.
@@ -47,9 +47,9 @@ class Server:
 
     def serve(self) -> None:
         """Answer requests until the owner has ended, or has closed the socket and the last child has ended."""
-        quiet_ms = 0
+        quiet_ms, is_due = 0, False
         while self._control is not None or self._children:
-            events = self._polled.poll(_LOOK_MS)
+            events = self._polled.poll(0 if is_due else _LOOK_MS)
             if os.getppid() != self._owner:
                 self._let_children_end()
                 return
@@ -58,9 +58,11 @@ class Server:
                     self._reap(number)
                 elif self._control is not None:
                     self._answer(self._control)
-            quiet_ms = 0 if events else quiet_ms + _LOOK_MS
-            if quiet_ms >= _IDLE_MS and self._ahead:
+                    is_due = bool(self._ahead)  # one module after each fork: many files in a row leave no quiet second
+            quiet_ms = 0 if events or is_due else quiet_ms + _LOOK_MS
+            if not events and self._ahead and (is_due or quiet_ms >= _IDLE_MS):
                 _import(self._ahead.pop(0))
+                is_due = False
 
     def _let_children_end(self) -> None:
         """Give the children of an owner that is dead a moment to end by themselves, which they do at the end of their

@@ -1,6 +1,7 @@
 """Rules of Linux on the files that a process may touch (Landlock), set through ctypes.
 
-A process that has set them reads files below some folders alone, and makes, changes, renames, removes and starts none.
+A process that has set them reads files below some folders alone, makes, changes, renames and removes none, and starts
+none but programs that are named.
 It also sends no signal to a process outside, and may not look into one (ABI 6). The rules hold for the thread that sets
 them and for all that it starts, and cannot be removed. Kernels before 5.13 have none.
 """
@@ -18,7 +19,7 @@ from docmind.runtime import seccomp
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same numbers on all machines
 _VERSION = 1  # the flag that asks for the version
 _PATH_BENEATH = 1
-_READ_FILE, _READ_DIR = 1 << 2, 1 << 3
+_EXECUTE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 2, 1 << 3
 # By version of the interface, the number of access rights to files that it knows.
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _RIGHTS_NOW = 16
@@ -32,10 +33,11 @@ def version() -> int:
     return max(0, _call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION)))
 
 
-def only_read(folders: Iterable[str]) -> bool:
+def only_read(folders: Iterable[str], programs: Iterable[str] = ()) -> bool:
     """Let this thread read below these folders, or these files, and touch no other; return whether it is held to that.
 
-    Call it before any thread is started. Those that do not exist are left out. Raises `OSError`.
+    It may start `programs`, files, and no other. Call it before any thread is started, or in a thread of its own. Those
+    that do not exist are left out. Raises `OSError`.
     """
     known = version()
     if not known:
@@ -47,6 +49,8 @@ def only_read(folders: Iterable[str]) -> bool:
     try:
         for place in folders:
             _allow(rules, place)
+        for place in programs:
+            _allow(rules, place, _EXECUTE)
         seccomp.forbid_new_privileges()
         _checked(_call(_RESTRICT, rules, ctypes.c_uint32(0)))
     finally:
@@ -54,13 +58,13 @@ def only_read(folders: Iterable[str]) -> bool:
     return True
 
 
-def _allow(rules: int, place: str) -> None:
+def _allow(rules: int, place: str, more: int = 0) -> None:
     try:
         beneath = os.open(place, os.O_PATH | os.O_CLOEXEC)
     except OSError:  # there is none
         return
     try:
-        rights = _READ_FILE | (_READ_DIR if os.path.isdir(place) else 0)
+        rights = more | _READ_FILE | (_READ_DIR if os.path.isdir(place) else 0)
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, beneath))
         _checked(_call(_ADD, rules, ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0)))
     finally:

@@ -57,3 +57,16 @@ def import_onnxruntime() -> Any:
 
     library.disable_telemetry_events()
     return library
+
+
+def import_prometheus() -> Any:
+    """Import prometheus_client so that it counts in memory alone. Raises `ImportError`.
+
+    Where one of these variables is set, it writes every value to files, unencrypted, and for each process.
+    """
+    for name in ("PROMETHEUS_MULTIPROC_DIR", "prometheus_multiproc_dir"):
+        os.environ.pop(name, None)
+    import prometheus_client.core
+
+    prometheus_client.disable_created_metrics()
+    return prometheus_client

@@ -14,12 +14,16 @@ import errno
 import os
 import socket
 import sys
+from glob import glob
 from pathlib import Path
 from typing import Literal
 
 from docmind.runtime import landlock, seccomp
 
 Way = Literal["namespace", "filter"]
+
+_SYSTEM = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/urandom")
+_OTHER_LIBRARIES = ("/nix/store", "/gnu/store", "/opt/homebrew", "/home/linuxbrew")  # of other managers of packages
 
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x1000_0000, 0x4000_0000
 
@@ -44,9 +48,20 @@ def confine_files() -> bool:
     Call it before any thread is started. The folder that `-m` puts first on the path is where the user works.
     """
     path = sys.path if sys.flags.safe_path else sys.path[1:]
-    system = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/dev/null", "/dev/urandom")
     try:
-        return landlock.only_read([*filter(None, path), sys.prefix, sys.base_prefix, *system])
+        return landlock.only_read([*filter(None, path), sys.prefix, sys.base_prefix, *_SYSTEM])
+    except OSError:
+        return False
+
+
+def confine_to_program(program: str) -> bool:
+    """Let this thread and what it starts read the system's libraries and start one program; return whether it is held.
+
+    Call it in a thread of its own: others are as they were.
+    """
+    loaders = sorted({*glob("/lib*/ld-*.so*"), *glob("/lib/*/ld-*.so*")})  # what starts a program with shared libraries
+    try:
+        return landlock.only_read([*_SYSTEM, *_OTHER_LIBRARIES], [program, *loaders])
     except OSError:
         return False
 

@@ -11,10 +11,9 @@ import re
 from collections.abc import Sequence
 
 from docmind.documents import NodeRecord
-from docmind.records.documents import Box, Figure, Modality
+from docmind.records.documents import FIGURE, Box, Figure
 from docmind.records.search import Filters, Quad
 
-FIGURE: Modality = "image_caption"
 _WITHIN = 0.8  # of the area of an outline that lies within a figure
 AS_GOOD = 0.98
 """What a figure's passage must reach of the score of its page's best passage to be shown in its place."""
@@ -57,7 +56,9 @@ def asks_for_figure(question: str) -> bool:
 
 def wants_figures(question: str, filters: Filters) -> bool:
     """Return whether figures are asked for, by the words of a question or by its filters."""
-    return FIGURE in filters.modalities if filters.modalities else asks_for_figure(question)
+    if filters.modalities or filters.figure_sizes:
+        return filters.wants_figures_alone or FIGURE in filters.modalities
+    return asks_for_figure(question)
 
 
 def repeating(nodes: Sequence[NodeRecord]) -> set[str]:

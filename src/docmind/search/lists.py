@@ -13,7 +13,7 @@ from typing import Protocol
 from docmind.config import Settings
 from docmind.documents import Catalog
 from docmind.errors import DocMindError
-from docmind.records.documents import PAGE_IMAGE
+from docmind.records.documents import FIGURE, PAGE_IMAGE
 from docmind.records.models import ModelKind
 from docmind.records.query import Query
 from docmind.records.search import (
@@ -209,12 +209,13 @@ class Lists:
 
     def why_not(self, name: ListName, filters: Filters) -> tuple[ListState, str] | None:
         """Return why a list is not asked; None where it is."""
-        wanted = filters.modalities
+        wanted = (FIGURE,) if filters.figure_sizes else filters.modalities
         if name == "code" and wanted and "code" not in wanted:
             return "off", _("Code is not among what is asked for.")
         if name == "code" and not self._catalog.holds("code"):
             return "empty", _("No document is source code.")
-        if name in _KIND and wanted and PAGE_IMAGE not in wanted:
+        by_figures = name == "image" and FIGURE in wanted and self._catalog.figures.are_there()
+        if name in _KIND and wanted and PAGE_IMAGE not in wanted and not by_figures:
             return "off", _("Page images are not among what is asked for.")
         if name in _KIND and (self._eyes is None or not self._eyes.is_on(_KIND[name])):
             return "off", _(NO_MODEL)

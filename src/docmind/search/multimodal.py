@@ -15,7 +15,7 @@ from docmind.documents import Catalog, NodeStore
 from docmind.embedding import VectorCache
 from docmind.errors import DamagedError
 from docmind.image_match import ImageMatcher
-from docmind.observability import ListTimed, Searched, emit
+from docmind.observability import ListTimed, Searched, emit, traced
 from docmind.reading import PictureText, telling, turn_of
 from docmind.records.query import Query
 from docmind.records.search import (
@@ -81,6 +81,7 @@ class MultimodalSearch:
         self._second = VisualReranker(settings, eyes)
         self._looking = TimedCalls()  # separate from those of questions, so that a slow picture delays no question
 
+    @traced("search")
     def search(self, query: Query, *, on_first: Callable[[MultimodalResult], None] | None = None) -> MultimodalResult:
         """Return the best hits of all lists, or of those that the query names, for its words or its picture.
 
@@ -168,7 +169,8 @@ class MultimodalSearch:
             if is_final and kind is not None:
                 question = query.question or telling(_whole_words(text))
                 ordered = self._second.over(ordered, kind, collected, question=question, picture=query.picture)
-            hits = [self._as_figure(_outlined(hit)) for hit in self._first(ordered, query.k)]
+            shown = [self._as_figure(_outlined(hit), query.filters) for hit in self._first(ordered, query.k)]
+            hits = [replace(hit, rank=rank) for rank, hit in enumerate((one for one in shown if one), 1)]
             return replace(
                 self._result(query, hits, collected, at, started),
                 lists=tuple(collected.reports[each] for each in wanted if each in collected.reports),
@@ -299,10 +301,12 @@ class MultimodalSearch:
 
     def _bound(self, hits: Sequence[MultimodalHit], filters: Filters) -> list[MultimodalHit]:
         """Return pages without words where filters leave too few for any to stand apart: nothing else finds them."""
-        is_narrowed = bool(filters.doc_ids or filters.is_of_documents)
+        is_narrowed = bool(filters.doc_ids or filters.is_of_documents or filters.wants_figures_alone)
         return [hit for hit in hits if self._is_wordless(hit)] if is_narrowed and len(hits) < FEW else []
 
     def _is_wordless(self, hit: MultimodalHit) -> bool:
+        if hit.figure:
+            return not hit.text
         try:
             return not self._nodes.of_page(hit.doc_id, hit.page_no)
         except DamagedError:
@@ -328,24 +332,33 @@ class MultimodalSearch:
                 hits.append(replace(told, rank=len(hits) + 1))
         return hits
 
-    def _as_figure(self, hit: MultimodalHit) -> MultimodalHit:
-        """Return a hit of a picture as the figure that it was found in, where its outline lies within one."""
-        if not hit.quad:
+    def _as_figure(self, hit: MultimodalHit, filters: Filters) -> MultimodalHit | None:
+        """Return a hit of a picture as the figure that it was found in, where its outline lies within one.
+
+        Where the filters allow nothing but figures it is None for every other hit.
+        """
+        if hit.figure:
             return hit
+        beside = None if filters.wants_figures_alone else hit
+        if not hit.quad:
+            return beside
         try:
             figures = self._catalog.figures.of_pages([(hit.doc_id, hit.page_no)])
         except DamagedError:
             self._catalog.note_damage(hit.doc_id, hit.page_no)
             return hit
         shown = figure_around(hit.quad, figures.get((hit.doc_id, hit.page_no), ()))
-        if shown is None:
-            return hit
+        if shown is None or not filters.allow_figure(shown):
+            return beside
         told = shown.caption or shown.alt
         return replace(hit, modality=FIGURE, figure=shown.number, text=told or hit.text, boxes=(shown.box,))
 
     def _told(self, hit: MultimodalHit) -> MultimodalHit | None:
-        """Add the beginning of its page's text to a hit not found by words; None where the page was deleted."""
-        if hit.node_id:
+        """Add the beginning of its page's text to a hit not found by words; None where the page was deleted.
+
+        A figure that has words of its own keeps those.
+        """
+        if hit.node_id or (hit.figure and hit.text):
             return hit
         page = self._catalog.pages([(hit.doc_id, hit.page_no)]).get((hit.doc_id, hit.page_no))
         if page is None:

@@ -27,11 +27,11 @@ from docmind.errors import (
     VisualModelError,
 )
 from docmind.index import SearchIndex, VectorQuery, widened
-from docmind.records.documents import PAGE_IMAGE
 from docmind.records.models import Description, ModelKind
 from docmind.records.search import Degraded, Filters, HeatMap, ListName, PageHit, PageHits, PageScores
 from docmind.records.values import Count, check, check_question
 from docmind.runtime import Clock
+from docmind.search.figure_looks import figures_alike, may_show_figures, may_show_pages, with_figures
 from docmind.search.fusion import DEPTH, FEW, NEUTRAL
 from docmind.search.server_late_interaction import Ranked, ServerLate
 from docmind.visual import Visual, check_fits
@@ -249,7 +249,7 @@ class PageSearch:
         vector = self._vector(model, question, picture)
         clock.lap("embed")
         hits: tuple[PageHit, ...] = ()
-        if indexed and (not filters.modalities or PAGE_IMAGE in filters.modalities):
+        if indexed and may_show_pages(filters):
             blind, names = self._index.blind, self._index.names
             narrowed, turned = self._index.narrowed(filters), blind.dense(widened(vector))
             query = VectorQuery(names.qdrant_image_collection, "siglip", turned, k, narrowed)
@@ -265,6 +265,11 @@ class PageSearch:
             if question is not None:
                 hits = self._with_usual("image", model, hits)
             clock.lap("hits")
+        if may_show_figures(question, filters) and self._visual.figure_looks.has_any(model.fingerprint):
+            usual = self._vector(model, NEUTRAL, None) if question is not None else None
+            alike = figures_alike(self._visual, self._catalog, model, (vector, usual), pages.names(filters), filters, k)
+            hits = with_figures(hits, alike, k)
+            clock.lap("figures")
         seen = embedding.store.counts().get(model.fingerprint, 0)
         if seen < total:
             degraded.append(

@@ -40,6 +40,7 @@ from docmind.search.measures import Lines, lines_of
 from docmind.wording import _, ngettext
 
 _FIGURES = 50  # passages of figures that may be in the dense list beside the candidates
+_OF_A_SIZE = 400  # passages of figures that are looked at where those of some sizes are asked for
 _PAGES_PER_WINDOW = 3  # a page has a few windows, and one BM25 vector
 _NAME_CHARS = 120  # of a document's name before a passage that a cross-encoder reads
 _LINES_WEIGHT = 0.5  # of the lines that a measure is made of, against 1.0 of the question's own words
@@ -50,8 +51,7 @@ class _Found:
     """Page ids with fused scores, best first; for each page the nodes in the dense list, best first.
 
     `read` has the nodes of pages that late interaction has scored, best first. `ranks` has the place of each page in
-    each ranking. `modalities` are the kinds of passages that are asked for, empty for all, and `wants_figures` tells
-    that figures are.
+    each ranking. `filters` are those of the question, and `wants_figures` tells that figures are asked for.
     """
 
     pages: list[tuple[str, float]]
@@ -62,7 +62,7 @@ class _Found:
     degraded: list[Degraded]
     timings_ms: dict[str, float]
     ranks: Mapping[Ranking, Mapping[str, Rank]]
-    modalities: Collection[str] = ()
+    filters: Filters = Filters()
     wants_figures: bool = False
 
 
@@ -139,8 +139,8 @@ class TextSearch:
         awaiting = self._nodes.awaiting()
         if awaiting:
             told = ngettext(
-                "{n} long document is still being prepared: most of it is found by its words only.",
-                "{n} long documents are still being prepared: most of them is found by its words only.",
+                "{n} document is still being prepared: most of it is found by its words only.",
+                "{n} documents are still being prepared: most of what they hold is found by its words only.",
                 awaiting,
             )
             degraded.append(Degraded("unprepared", told.format(n=awaiting)))
@@ -148,6 +148,8 @@ class TextSearch:
         at = time.perf_counter()
         wanted = wants_figures(question, filters)
         dense, sparse = self._lists(question, lines, vector, filters)
+        if filters.figure_sizes:
+            dense, sparse = self._of_figures(dense, filters), self._of_figures(sparse, filters)
         if not wanted:
             dense = self._ranking_pages(dense)
         timings["search"] = ms_since(at)
@@ -177,7 +179,7 @@ class TextSearch:
             ranks["rerank"] = _ranks("rerank", sorted(likeness.items(), key=lambda item: -item[1]))
         timings["rerank"] = ms_since(at)
         nearest_cosine = dense[0].score if dense else None
-        return _Found(pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks, filters.modalities, wanted)
+        return _Found(pages, nodes, read, vector, nearest_cosine, degraded, timings, ranks, filters, wanted)
 
     def _ranking_pages(self, dense: list[Scored]) -> list[Scored]:
         """Return the dense list without figures that only repeat words of their page, as long as it would be then."""
@@ -186,6 +188,27 @@ class TextSearch:
             one for page_id in dict.fromkeys(figures) for one in repeating(self._nodes.of_page(*_page_key(page_id)))
         }
         return [point for point in dense if point.id not in beside][: self._settings.retrieve.candidates]
+
+    def _of_figures(self, points: list[Scored], filters: Filters) -> list[Scored]:
+        """Return the points of a list that are passages of figures which the filters allow."""
+        nodes = self._nodes.nodes([point.id for point in points if point.payload["modality"] == FIGURE])
+        fitting = {node.node_id for node in self._allowed(list(nodes.values()), filters)}
+        return [point for point in points if point.id in fitting]
+
+    def _allowed(self, nodes: Sequence[NodeRecord], filters: Filters) -> list[NodeRecord]:
+        """Return those of some passages that tell of a figure which the filters allow."""
+        nodes = [node for node in nodes if node.modality == FIGURE]
+        figures = self._catalog.figures.of_pages((node.doc_id, node.page_no) for node in nodes)
+        return [
+            node
+            for node in nodes
+            if any(
+                filters.allow_figure(one)
+                for one in figures_told(
+                    figures.get((node.doc_id, node.page_no), ()), node.start, node.end, node.context
+                )
+            )
+        ]
 
     def _embed(
         self, question: str, lines: Lines | None, degraded: list[Degraded]
@@ -291,6 +314,7 @@ class TextSearch:
         queries: dict[str, VectorQuery] = {}
         if vector is not None:
             spare = _FIGURES if self._catalog.figures.are_there() else 0
+            spare += _OF_A_SIZE if filters.figure_sizes else 0
             queries["dense"] = VectorQuery(collection, "text-dense", self._blind.dense(vector), limit + spare, filters)
         terms = query_terms(question, " ".join(lines or ()), _LINES_WEIGHT)
         if len(terms.indices) and self._settings.retrieve.fusion != "dense":
@@ -373,8 +397,10 @@ class TextSearch:
     def _nodes_of(self, page_id: str, ranking: _Found) -> list[NodeRecord]:
         """Return the page's nodes of the kinds that are asked for, best first; figures first where one is."""
         nodes = self._ordered(page_id, ranking)
-        if ranking.modalities:
-            return [node for node in nodes if node.modality in ranking.modalities] or nodes
+        if ranking.filters.figure_sizes:
+            return self._allowed(nodes, ranking.filters)
+        if wanted := ranking.filters.modalities:
+            return [node for node in nodes if node.modality in wanted] or nodes
         if ranking.wants_figures:
             return sorted(nodes, key=lambda node: node.modality != FIGURE)
         return nodes
@@ -414,9 +440,13 @@ def _knows(embedder: TextEmbedder, question: str) -> Knows:
 
 
 def _ocr_confidence(page: PageRecord, words: Words, node: NodeRecord) -> float | None:
-    """Return how sure OCR is of its least certain line in a node; of the whole page where lines have no certainty."""
+    """Return how sure OCR is of its least certain line in a node; of the whole page where lines have no certainty.
+
+    None where OCR read nothing of it.
+    """
     if page.text_source != "ocr":
-        return None
+        sure = 1.0 if page.ocr is None else words.certainty_of(node.start, node.end)
+        return sure if sure < 1 else None
     return page.confidence if words.certainties is None else words.certainty_of(node.start, node.end)
 
 

@@ -459,6 +459,22 @@ def m029_evaluation(db: Connection) -> None:
     db.execute("CREATE INDEX evaluation_pages_document ON evaluation_pages (doc_id)")
 
 
+def m030_vectors_of_figures(db: Connection) -> None:
+    """Create the table of vectors of the pictures of figures, which go with the last figure that shows theirs."""
+    db.execute(
+        """CREATE TABLE figure_vectors (
+            vector_no INTEGER PRIMARY KEY AUTOINCREMENT, image TEXT NOT NULL, fingerprint TEXT NOT NULL,
+            vector BLOB NOT NULL, UNIQUE (image, fingerprint))"""
+    )
+    db.execute("CREATE INDEX figure_vectors_model ON figure_vectors (fingerprint)")
+    for name, event in (("dropped", "DELETE"), ("changed", "UPDATE OF image")):
+        db.execute(
+            f"CREATE TRIGGER IF NOT EXISTS figure_vectors_{name} AFTER {event} ON figures"
+            " WHEN NOT EXISTS (SELECT 1 FROM figures WHERE image = OLD.image)"
+            " BEGIN DELETE FROM figure_vectors WHERE image = OLD.image; END"
+        )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -489,4 +505,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m027_mails,
     m028_uploads_that_replace,
     m029_evaluation,
+    m030_vectors_of_figures,
 )

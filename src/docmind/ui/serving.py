@@ -25,10 +25,12 @@ from docmind.api.budget import Budget, Purse
 from docmind.api.connections import bound_connections
 from docmind.api.door import Door
 from docmind.api.mcp_http import Mcp
+from docmind.api.metrics import MetricsPage
 from docmind.api.programs import Programs
 from docmind.api.rest import Rest
 from docmind.config import Settings
 from docmind.errors import DocMindError
+from docmind.observability import process_metrics
 from docmind.storage import keep_private
 from docmind.ui.app import options
 from docmind.ui.app.activity import Noted
@@ -81,7 +83,8 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
 
 
 def _open() -> None:
-    """Open the vault, and load what draws the first page."""
+    """Open the vault, count what happens in it, and load what draws the first page."""
+    process_metrics()
     attempt(app_state().open)
     import_module("docmind.ui.chat.conversation")
 
@@ -90,6 +93,11 @@ def _vault() -> DocMind:
     """Return the vault for a program, whose request counts as use of the app."""
     app_state().activity.note()
     return app_state().open()
+
+
+def _opened() -> DocMind:
+    """Return the vault where it is open; whoever asks so does not count as use of the app."""
+    return app_state().opened()
 
 
 def _theme() -> str:
@@ -105,6 +113,7 @@ PARTS: dict[str, Any] = {
     "middleware": [
         Middleware(Budget, purse=_purse),
         Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
+        Middleware(MetricsPage, launch=startup.launch, programs=Programs(startup.launch, _opened), opened=_opened),
         Middleware(Mcp, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(Guard, launch=startup.launch, scripts=_SCRIPTS, used=startup.remove_opening_page, theme=_theme),
         Middleware(Noted, activity=lambda: app_state().activity),

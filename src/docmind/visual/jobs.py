@@ -24,6 +24,7 @@ from docmind.runtime import Background, Check, log_mistake
 from docmind.storage import Database
 from docmind.visual.cards import Benches
 from docmind.visual.embed_pages import Counts, Embedding
+from docmind.visual.figure_looks import FigureLooks
 from docmind.visual.served import ModelChoice, check_fits
 from docmind.wording import _
 
@@ -279,9 +280,10 @@ class Runs:
         benches: Benches,
         pages: PageList,
         embeddings: Mapping[ModelKind, Embedding],
+        figures: FigureLooks,
     ) -> None:
         self._settings, self._choice, self._benches = settings, choice, benches
-        self._pages, self._embeddings = pages, embeddings
+        self._pages, self._embeddings, self._figures = pages, embeddings, figures
 
     def present(self, name: str) -> Description:
         """Return a model whose files exist and whose vectors fit. Raises `ConfigError`, `VisualModelError`."""
@@ -315,8 +317,15 @@ class Runs:
             note=note,
             check=check,
         )
+        self.look_at_figures(description, check)
         if counts.seen >= _TELLING and counts.seconds_per_page is not None:
             self._benches.note(description, counts.seconds_per_page)
+
+    def look_at_figures(self, description: Description, check: Check) -> None:
+        """Embed the figures by the image model whose vectors of pages answer searches, and by no other one."""
+        served = self._embeddings[description.kind].serving.now().fingerprint
+        if description.kind == "image" and served == description.fingerprint:
+            self._figures.follow(description, check)
 
     def work(self, job: EmbeddingJob, note: Callable[[Counts], None], check: Check) -> None:
         """Run a job for callers that read its progress from the job itself."""
@@ -383,9 +392,13 @@ class Follower:
         wanted: Callable[[], Sequence[tuple[Embedding, Description]]],
         begin: Callable[[], None],
         tidy: Callable[[], None],
+        figures: Callable[[Description, Check], None],
     ) -> None:
-        """Set up; `wanted` returns the models that embed new pages, `begin` is called once, `tidy` in each round."""
-        self._wanted, self._begin, self._tidy = wanted, begin, tidy
+        """Set up; `wanted` returns the models that embed new pages, `begin` is called once, `tidy` in each round.
+
+        `figures` embeds those of a model whose pages are done.
+        """
+        self._wanted, self._begin, self._tidy, self._figures = wanted, begin, tidy, figures
         self._thread = Background("visual", "Looking at pages was ended.")
         self.check = self._thread.check
         self._pause_s, self._retry_at = 0.0, 0.0
@@ -442,6 +455,8 @@ class Follower:
         for embedding, description in self._wanted():
             try:
                 self._look(embedding, description)
+                with contextlib.suppress(_UnwantedError):
+                    self._figures(description, lambda wanted=description: self._check_wanted(wanted))
                 self.trouble.pop(embedding.kind, None)
             except CancelledError:
                 raise

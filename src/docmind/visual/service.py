@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from docmind.config import Settings
-from docmind.documents import Catalog, PageList, PageVectors
+from docmind.documents import Catalog, FigureVectors, PageList, PageVectors
 from docmind.index import SearchIndex
 from docmind.model_files import Progress, Pulls, Weights, models_dir_of
 from docmind.reading import PagePictures
@@ -24,6 +24,7 @@ from docmind.runtime import Check, Interactive
 from docmind.storage import Database, Preferences
 from docmind.visual.cards import Benches, Cards
 from docmind.visual.embed_pages import Counts, Embedding
+from docmind.visual.figure_looks import FigureLooks
 from docmind.visual.former_paths import name_former_paths
 from docmind.visual.jobs import EmbeddingJob, EmbeddingJobs, Follower, Runs
 from docmind.visual.open_models import Opened
@@ -66,14 +67,15 @@ class Visual:
         seen = ImageStore(database, catalog, self.pages, self.vectors, self.opened, index.mirror)
         self.interactive, embeddings = Interactive(), dict[ModelKind, Embedding]()
         self.benches = Benches(preferences, self.opened)
-        self._runs = Runs(visual, self.choice, self.benches, self.pages, embeddings)
+        self.figure_looks = FigureLooks(FigureVectors(database), pictures, self.opened, self.interactive)
+        self._runs = Runs(visual, self.choice, self.benches, self.pages, embeddings, self.figure_looks)
         stores: dict[ModelKind, Store] = {"image": seen, "late": self.late_store}
         for kind, store in stores.items():
             embeddings[kind] = Embedding(
                 kind, store, serving[kind], self.pages, catalog, pictures, self.interactive, self._runs.switched
             )
         self.by_kind = embeddings
-        self._follower = Follower(self._runs.by_themselves, self._begin, self._tidy)
+        self._follower = Follower(self._runs.by_themselves, self._begin, self._tidy, self._runs.look_at_figures)
         self._pulls = Pulls(self._weights, visual.hub_url, lambda _: self._follower.retry())
         self._jobs = EmbeddingJobs(database, self._runs.work, visual.budget_s)
         self._cards = Cards(

@@ -24,7 +24,7 @@ from archives import packed
 from docmind.blocks import Block, Losses
 from docmind.errors import ReadingError
 from docmind.reading.figures import LARGEST, LONGEST_SIDE, MOST_OF_PAGE, is_webp
-from docmind.reading.file_type import identify
+from docmind.reading.file_type import identify, is_plain
 from docmind.reading.formats import Opened, Rules, reader
 from docmind.reading.formats.captions import is_of_figure
 from docmind.reading.formats.figures import encode, encoded, picture_at, picture_in
@@ -544,3 +544,59 @@ def test_papers_of_the_measuring_set() -> None:
     file = opened("a.pdf", papers.devset("docs/en_acl_programfc.pdf"))
     found = {number: [each.caption[:8] for each in file.page(number).figures] for number in (2, 7, 8)}
     assert found == {2: ["Figure 1"], 7: ["Figure 4", "Figure 5"], 8: ["Figure 6"]}
+
+
+# Pictures in Markdown
+
+
+def test_pictures_in_markdown_are_figures() -> None:
+    one, two, three = (f"data:image/png;base64,{base64.b64encode(photo(seed)).decode()}" for seed in (1, 2, 3))
+    pictures = f"![A disc]({one})\n*Figure 1. The pump*\n\n![Alone]({three})\n\nSee ![the valve]({two}) here."
+    text = f"# Pumps\n\n{PROSE}\n\n{pictures}"
+    (page,) = pages(opened("a.md", text.encode()))
+    assert [(each.text, each.caption) for each in page.figures][1:] == [("Alone", ""), ("", "")]
+    assert len({each.image for each in page.figures}) == 3
+    assert "See the valve here." in page.text
+    assert "base64" not in page.text
+    for written in (
+        f"<img src='{one}' alt='A disc'>",
+        f"![A disc][d]\n\n[d]: {one}",
+        f"<p align=center><img alt='A disc' src={one}></p>",
+    ):
+        file = opened("a.md", f"{PROSE}\n\n{written}\n".encode())
+        (page,) = pages(file)
+        assert [(each.text, each.size) for each in page.figures] == [("A disc", (300, 200))], written
+        assert page.text.count("A disc") == 1
+        assert file.losses == ()
+    for table in (
+        f"| a | b |\n|---|---|\n| 1 | ![A disc]({one}) |",
+        f"<table><tr><td>1<td><img src='{one}' alt='A disc'></table>",
+    ):
+        (page,) = pages(opened("a.md", f"{PROSE}\n\n{table}\n".encode()))
+        assert len(page.figures) == 1, table
+
+
+def test_a_picture_in_markdown_that_is_not_decoded_is_its_words_or_a_loss() -> None:
+    said = "![](data:image/png;base64,AAAA) ![A map](data:image/png;base64,AAAA)\n\n![x](data:image/png;kept,7)"
+    file = opened("a.md", f"{PROSE}\n\n{said}".encode())
+    (page,) = pages(file)
+    assert page.figures == ()
+    assert "A map" in page.text
+    assert file.losses == (Loss("picture", 1),)
+
+
+def test_markdown_with_pictures_has_a_process_of_its_own() -> None:
+    assert is_plain(Upload("a.md", b"# Pumps\n\n![A disc](a.png)"))
+    assert not is_plain(Upload("a.md", b"# Pumps\n\n![A disc](data:image/png;base64,AAAA)"))
+
+
+def test_pictures_attached_to_a_cell_are_figures() -> None:
+    said = base64.b64encode(photo()).decode()
+    cell = {
+        "cell_type": "markdown",
+        "source": "![A disc](attachment:a%20b.png)\n\nText.",
+        "attachments": {"a b.png": {"image/png": said}},
+    }
+    data = json.dumps({"cells": [cell], "nbformat": 4, "metadata": {}})
+    (page,) = pages(opened("a.ipynb", data.encode()))
+    assert [(each.text, each.size) for each in page.figures] == [("A disc", (300, 200))]

@@ -53,7 +53,7 @@ def parts(text: str, language: str) -> list[tuple[str, str]]:
 def test_functions_and_classes_have_their_comments_and_decorators() -> None:
     assert parts(PYTHON, "python") == [
         ("", '"""Calls again what failed."""'),
-        ("", "import time from random import random"),
+        ("import time, random", "import time from random import random"),
         ("", "LIMIT = 5 # calls"),
         ("def wait", "# Waits longer after each failure. @logged def wait(n): time.sleep(n)"),
         ("class Retry", 'class Retry: """A policy.""" attempts = 3'),
@@ -68,7 +68,7 @@ CASES = [
         "c",
         "#include <a.h>\nstruct node {\n  int v;\n};\nstatic struct node *last(struct node *n)\n{\n  return n;\n}\n"
         "struct node first;\n#define MAX(a, b) \\\n  a\n",
-        ["", "struct node", "last()", "", "macro MAX"],
+        ["import a.h", "struct node", "last()", "", "macro MAX"],
     ),
     (
         "cpp",
@@ -81,43 +81,44 @@ CASES = [
         "csharp",
         "using System;\nnamespace A\n{\n  public class Basket\n  {\n    public int Total { get; set; }\n"
         "    int Sum(int a)\n    {\n      return a;\n    }\n  }\n}\n",
-        ["", "namespace A", "namespace A · class Basket", "namespace A · class Basket · property Total",
+        ["import System", "namespace A", "namespace A · class Basket", "namespace A · class Basket · property Total",
          "namespace A · class Basket · Sum()"],
     ),
     (
         "go",
         'package a\nimport "os"\n// Asks.\nfunc (d *Desk) Ask(q string) error {\n\treturn nil\n}\ntype (\n\tA int\n'
         "\tB struct {\n\t\tx int\n\t}\n)\n",
-        ["", "func (d *Desk) Ask", "", "type A", "type B"],
+        ["import os", "func (d *Desk) Ask", "", "type A", "type B"],
     ),
     (
         "java",
         "import a.B;\n/** Retries. */\npublic class Retry {\n  Retry(int n) {\n  }\n  @Override\n  void run() {\n  }\n"
         "  interface Listener {\n    void failed();\n  }\n}\n",
-        ["", "class Retry", "class Retry · Retry()", "class Retry · run()", "class Retry · interface Listener"],
+        ["import a.B", "class Retry", "class Retry · Retry()", "class Retry · run()",
+         "class Retry · interface Listener"],
     ),
     (
         "javascript",
         "const fs = require('fs');\nexport const open = async (p) => {\n  return p;\n};\n"
         "exports.save = function (d) {\n  fs(d);\n};\nclass A {\n  close = () => {\n    1;\n  };\n}\n",
-        ["", "function open", "function exports.save", "class A", "class A · close()"],
+        ["import fs", "function open", "function exports.save", "class A", "class A · close()"],
     ),
     (
         "php",
         "<?php\nuse A\\B;\nclass Page {\n  public function show(): string {\n    return 'a';\n  }\n}\n"
         "function help() {\n}\n",
-        ["", "", "class Page", "class Page · function show", "function help"],
+        ["", "import A\\B", "class Page", "class Page · function show", "function help"],
     ),
     (
         "ruby",
         "require 'a'\nmodule Jobs\n  class Night\n    # At three.\n    def run\n      1\n    end\n  end\nend\n",
-        ["", "module Jobs", "module Jobs · class Night", "module Jobs · class Night · def run"],
+        ["import a", "module Jobs", "module Jobs · class Night", "module Jobs · class Night · def run"],
     ),
     (
         "rust",
         "use std::fmt;\n/// A point.\n#[derive(Debug)]\npub struct Point {\n  x: i32,\n}\n"
         "impl fmt::Display for Point {\n  fn fmt(&self) {\n  }\n}\n",
-        ["", "struct Point", "impl fmt::Display for Point", "impl fmt::Display for Point · fn fmt"],
+        ["import std::fmt", "struct Point", "impl fmt::Display for Point", "impl fmt::Display for Point · fn fmt"],
     ),
     (
         "sql",
@@ -202,3 +203,20 @@ def test_hostile_code_is_read_in_time() -> None:
         text = PYTHON[:at] + rng.choice(signs) + PYTHON[at + rng.randrange(30) :]
         lines = [line for line, _path in symbols_of(text, "python")]
         assert lines == sorted(set(lines))
+
+
+@each_of(
+    "language, text, named",
+    [
+        ("python", "import os, sys as s\nfrom a.b import (\n    c,\n    d,\n)\nx = 1\n", "import os, sys, a.b"),
+        ("go", 'package a\nimport (\n\t"fmt"\n\tb "x/y"\n)\nfunc A() {\n}\n', "import fmt, x/y"),
+        ("typescript", "import a from 'react';\nimport './b.css';\nlet c = 1;\nlet d = 2;\n", "import react, ./b.css"),
+        ("javascript", "const a = require('fs').promises;\nconst b = make('x');\nb();\n", "import fs"),
+        ("csharp", "using System;\nusing T = System.Text;\nclass A {\n}\n", "import System, System.Text"),
+        ("rust", "use std::io::{Read, Write};\nextern crate serde;\nfn f() {\n}\n", "import std::io, serde"),
+        ("ruby", "require 'json'\nrequire_relative 'b'\nputs 1\nputs 2\n", "import json, b"),
+        ("cpp", '#include <vector>\n#include "a/b.hpp"\nint f() {\n}\n', "import vector, a/b.hpp"),
+    ],
+)  # fmt: skip
+def test_a_part_of_imports_names_what_they_import(language: str, text: str, named: str) -> None:
+    assert symbols_of(text, language)[0] == (0, (named,))

@@ -44,7 +44,7 @@ def page(documents: list, collections: dict) -> None:
     docmind = cast("DocMind", SimpleNamespace(documents=SimpleNamespace(all=lambda: documents)))
     chosen = chosen_filters(docmind)
     told = {"filters": chosen.doc_ids, "count": len(matching(documents)), "collections": chosen.collections}
-    told |= {"content": chosen.modalities} if has_figures else {}
+    told |= {"content": chosen.modalities, "sizes": chosen.figure_sizes} if has_figures else {}
     st.json(told | ({"snapshots": chosen.snapshots} if snapshots else {}))
 
 
@@ -74,6 +74,12 @@ def test_figures_can_be_looked_for_alone_where_there_are_any() -> None:
     test = drawn(figures="1", content="image_caption", kind="pdf,docx")
     assert json.loads(test.json[0].value)["content"] == ["image_caption"]
     assert test.session_state[state.FILTER_CONTENT] == ["image_caption"]
+    assert "Size of figures" in [one.label for one in test.button_group]
+    test = drawn(figures="1", content="image_caption", size="large,huge")
+    assert json.loads(test.json[0].value)["sizes"] == ["large"]
+    test = drawn(figures="1", size="large")
+    assert json.loads(test.json[0].value)["sizes"] == [], "sizes are those of figures that are looked for alone"
+    assert "Size of figures" not in [one.label for one in test.button_group]
     test = drawn(content="image_caption")  # no document has a figure
     assert not test.session_state[state.FILTER_CONTENT]
 

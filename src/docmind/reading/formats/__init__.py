@@ -42,6 +42,9 @@ class Rules:
     image_quality: int = 70
     thumbnail_side_px: int = 320
     marks: bool = True
+    pandoc: str = ""
+    """The program pandoc, where it is installed and may be used."""
+    pandoc_s: int = 30
 
 
 class Opened(Protocol):
@@ -73,6 +76,17 @@ class Enclosing(Protocol):
     def enclosed(self) -> Iterator[Enclosed]: ...
 
 
+@runtime_checkable
+class Either(Protocol):
+    """What an open document has that is read in one of two ways: the program that read it, or "", and why not."""
+
+    @property
+    def engine(self) -> str: ...
+
+    @property
+    def told(self) -> str: ...
+
+
 Open = Callable[[Upload, str, Rules], Opened]
 
 # Named, not imported: a PDF must not wait for the office libraries.
@@ -82,6 +96,7 @@ _READERS = {
         ("png", "jpeg", "webp", "gif", "bmp", "tiff"), ("docmind.reading.formats.image:open_image", "pillow")
     ),
     "txt": ("docmind.reading.formats.text:open_text", "docmind"),
+    **dict.fromkeys(("latex", "org", "rst"), ("docmind.reading.formats.pandoc:open_marked_up", "docmind")),
     "code": ("docmind.reading.formats.source_code:open_code", "tree-sitter"),
     "notebook": ("docmind.reading.formats.notebook:open_notebook", "docmind"),
     "markdown": ("docmind.reading.formats.markdown:open_markdown", "markdown-it-py"),

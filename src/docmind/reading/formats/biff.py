@@ -14,6 +14,7 @@ from docmind.reading.formats.typeset import printable
 
 _BOUNDSHEET, _BOF, _EOF, _HEADER, _FOOTER, _FORMULA = 0x85, 0x809, 0x0A, 0x14, 0x15, 0x06
 _OBJ, _TXO, _CONTINUE, _SERIESTEXT, _OBJECTLINK, _AUTOFILTER = 0x5D, 0x1B6, 0x3C, 0x100D, 0x1027, 0x9D
+_DRAWING_GROUP, _DRAWING = 0xEB, 0xEC
 _CHART, _TEXT_BOX, _PICTURE, _DROP_DOWN, _COMMENT = 5, 6, 8, 0x14, 0x19
 _CONTROLS = (7, 0x0B, 0x0C, 0x0D, 0x10, 0x11, 0x12)
 _FORMULA_OF_OBJECT = b"\x09\x00"  # the part of a picture that shows an embedded object
@@ -48,6 +49,10 @@ class Beside:
     """Of charts."""
     charts: int = 0
     pictures: int = 0
+    drawing: bytearray = field(default_factory=bytearray)
+    """The records of what is drawn (`office_art`)."""
+    ends: list[int] = field(default_factory=list)
+    """Where the shape of each picture ends in them."""
     controls: int = 0
     objects: int = 0
 
@@ -62,6 +67,18 @@ def bounds_of(data: bytes, *, is_biff8: bool, encoding: str) -> list[Bound]:
             start, state, kind = struct.unpack_from("<IBB", body)
             found.append(Bound(start, bool(state & 3), kind, _text(body[6:], 1, encoding, is_biff8=is_biff8)))
     return found
+
+
+def drawing_group(data: bytes) -> bytes:
+    """Return the records of the pictures that all sheets share; b"" where there are none."""
+    found, is_of_group = bytearray(), False
+    for number, body in _records(data, 0):
+        if number == _EOF:
+            break
+        is_of_group = number == _DRAWING_GROUP or (is_of_group and number == _CONTINUE)
+        if is_of_group:
+            found += body
+    return bytes(found)
 
 
 def beside_cells(data: bytes, start: int, *, is_biff8: bool, encoding: str) -> Beside:
@@ -83,6 +100,7 @@ class _SheetRecords:
         self._title = ""
         self._drop_downs = 0
         self._is_filtered = False
+        self._is_drawing = False
 
     def finish(self) -> Beside:
         self._found.controls += 0 if self._is_filtered else self._drop_downs
@@ -97,7 +115,15 @@ class _SheetRecords:
             return self._depth > 0
         elif self._depth > 1:
             self._of_chart(number, body)
-        elif number in (_HEADER, _FOOTER):
+        elif number == _DRAWING or (number == _CONTINUE and self._is_drawing):
+            self._found.drawing += body
+        else:
+            self._of_sheet(number, body)
+        self._is_drawing = number == _DRAWING or (number == _CONTINUE and self._is_drawing)
+        return True
+
+    def _of_sheet(self, number: int, body: bytes) -> None:
+        if number in (_HEADER, _FOOTER):
             where = "header" if number == _HEADER else "footer"
             text = self._string(body, 2 if self._is_biff8 else 1)
             self._found.margins += [(where, text)] if text else []
@@ -115,7 +141,6 @@ class _SheetRecords:
             self._text, self._text_left = "", 0 if self._object == _COMMENT else struct.unpack_from("<H", body, 10)[0]
         elif number == _CONTINUE and self._text_left:
             self._of_text(body)
-        return True
 
     def _of_chart(self, number: int, body: bytes) -> None:
         if number == _SERIESTEXT and len(body) > 3:
@@ -133,6 +158,7 @@ class _SheetRecords:
             is_object = _FORMULA_OF_OBJECT in body[22:]
             self._found.objects += is_object
             self._found.pictures += not is_object
+            self._found.ends += [] if is_object else [len(self._found.drawing)]
         elif kind in _CONTROLS:
             self._found.controls += 1
         elif kind == _DROP_DOWN:

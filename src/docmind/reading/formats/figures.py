@@ -18,6 +18,7 @@ from PIL import Image, ImageOps
 from docmind.blocks import Picture
 from docmind.reading.figures import LARGEST, LONGEST_SIDE
 from docmind.reading.formats.image import MAX_PIXELS, MAX_RATIO, shrink, shrink_for, to_rgb
+from docmind.reading.formats.metafile import bitmap_in, is_metafile
 
 SMALLEST = 32
 """Pixels of each side below which a picture is an icon or a line."""
@@ -34,8 +35,10 @@ _DATA_ADDRESS = re.compile(
 def picture_in(data: bytes) -> Picture | None:
     """Return the picture that a file is; None for one that is no picture, is too large, or is an icon or a line.
 
-    Only its header is read.
+    Only its header is read. Of a metafile it is the bitmap that fills most of it.
     """
+    if is_metafile(data):
+        data = bitmap_in(data)
     try:
         image = Image.open(io.BytesIO(data), formats=_FORMATS)
     except _FAULTS:

@@ -22,9 +22,9 @@ class Part(NamedTuple):
     level: int = 0
 
 
-def parts_of(text: str, suffix: str) -> Iterator[Part]:
-    """Yield the headings of a text and the lines between them; `suffix` is the end of its file's name."""
-    find = FORMATS[suffix]
+def parts_of(text: str, markup: str) -> Iterator[Part]:
+    """Yield the headings of a text and the lines between them; `markup` is one of `FORMATS`."""
+    find = FORMATS[markup]
     said: list[str] = []
     lines = text.split("\n")
     for at, (taken, heading) in find(lines):
@@ -96,5 +96,5 @@ def _rst(lines: list[str]) -> _Found:
             at += 1
 
 
-FORMATS: dict[str, Callable[[list[str]], _Found]] = {"rst": _rst, "org": _org, "tex": _latex}
-"""What finds the headings, by the end of a file's name."""
+FORMATS: dict[str, Callable[[list[str]], _Found]] = {"rst": _rst, "org": _org, "latex": _latex}
+"""What finds the headings, by the kind of the file."""

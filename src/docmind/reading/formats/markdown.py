@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from docmind.blocks import Block, BlockKind, Losses, Table
+from docmind.blocks import Block, BlockKind, Losses, Picture, Table
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import subscript, superscript, tidy
 from docmind.reading.formats.math_text import words_of_latex
@@ -36,8 +36,9 @@ _DEFINED = re.compile(
     r"(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'|\([^)\n]*\)))?[ \t]*$",
     re.M,
 )
-# A picture that is written into the text, as editors do it; the letters are of no use to a reader, and many.
+# A picture that is written into the text, as editors do it; its letters are many, and the parser of links sees none.
 _DATA = re.compile(r"(data:image/[\w.+-]{1,40});base64,[A-Za-z0-9+/=%]*")
+_KEPT = re.compile(r"data:image/[\w.+-]{1,40};kept,(\d{1,9})")
 _NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]{1,100})\]:[ \t]*")
 _MARK = re.compile(r"\[\^([^\]\s]{1,100})\]")
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
@@ -55,6 +56,7 @@ _OPENING = re.compile(r"<(/?)(?:table|ol|ul|dl)\b", re.I)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _UNREAD = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
 _TAG = re.compile(r"</?([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|<[!?][^>]*>")
+_SOURCE = re.compile(r"\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))", re.I)
 _ALT = re.compile(r"\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.I)
 _BLOCKS = """
 p div br hr li ul ol dl dt dd table tr td th h1 h2 h3 h4 h5 h6 details summary section article blockquote pre figure
@@ -66,7 +68,11 @@ _LOST_TAGS = {"iframe": "embedded_object", "object": "embedded_object", "embed":
 )
 
 _Links = dict[str, Any]
-"""The addresses that are defined apart from the links, as the parser of lines takes them."""
+"""What lines refer to, as the parser of lines takes it: `references` are addresses that are defined apart from links.
+
+Beside them `pictures` are a function from addresses to pictures, and `figures` the blocks of those seen in the lines.
+"""
+Pictures = Callable[[str], Picture | None]
 
 
 def open_markdown(upload: Upload, kind: str, rules: Rules) -> LaidOut:
@@ -79,12 +85,29 @@ def open_markdown(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     return LaidOut(markdown(body, losses), facts, upload.name, rules, losses)
 
 
-def markdown(text: str, losses: Losses | None = None) -> Iterator[Block | Table]:
-    """Yield headings, paragraphs, lists, tables, code, formulas and notes, without their marks."""
+def markdown(text: str, losses: Losses | None = None, pictures: Pictures | None = None) -> Iterator[Block | Table]:
+    """Yield headings, paragraphs, lists, tables, code, formulas, notes and figures, without their marks.
+
+    Figures are the pictures that are written into the text, and those that `pictures` knows by their addresses.
+    """
     losses = Losses() if losses is None else losses
-    text = _DATA.sub(r"\1", text) if ";base64," in text else text
+    kept: list[str] = []
+
+    def noted(found: re.Match[str]) -> str:
+        kept.append(found[0])
+        return f"{found[1]};kept,{len(kept) - 1}"
+
+    def picture(address: str) -> Picture | None:
+        found = _KEPT.fullmatch(address)
+        if found is None:
+            return pictures(address) if pictures is not None else None
+        from docmind.reading.formats.figures import picture_at  # most texts do not wait for Pillow
+
+        return picture_at(kept[int(found[1])]) if int(found[1]) < len(kept) else None
+
+    text = _DATA.sub(noted, text) if ";base64," in text else text
     defined = {_key(found[1]): {"title": "", "href": found[2]} for found in _DEFINED.finditer(text)}
-    links: _Links = {"references": defined} if defined else {}
+    links: _Links = {"pictures": picture, "figures": []} | ({"references": defined} if defined else {})
     at = 0
     while at < len(text):
         end = len(text)
@@ -130,6 +153,7 @@ def _marked_up(text: str, links: _Links, losses: Losses) -> Iterator[Block | Tab
             yield from _in_table(token, place, links, losses)
         else:
             yield from _content(token, place, links, losses)
+            yield from _figures(links)
 
 
 def _whole_blocks(tokens: list[Token]) -> Iterator[Token]:
@@ -168,11 +192,12 @@ def _marker(token: Token, place: _Place) -> str:
     return f"{outer}{number}{token.markup}"
 
 
-def _in_table(token: Token, place: _Place, links: _Links, losses: Losses) -> Iterator[Table]:
+def _in_table(token: Token, place: _Place, links: _Links, losses: Losses) -> Iterator[Block | Table]:
     if token.type == "table_open":
         place.rows = []
     elif token.type == "table_close" and place.rows is not None:
         yield Table(rows=place.rows, header_rows=1)
+        yield from _figures(links)
         place.rows = None
     elif token.type == "tr_open" and place.rows is not None:
         place.rows.append([])
@@ -198,11 +223,14 @@ def _content(token: Token, place: _Place, links: _Links, losses: Losses) -> Iter
     elif token.type == "html_block":
         place.is_comment = token.content.rfind("<!--") > token.content.rfind("-->")
         if _STRUCTURED.search(token.content):
-            yield from _page(token.content, losses)
+            yield from _page(token.content, losses, links["pictures"])
             return
-        for piece in re.split(r"\n\s*\n", _without_tags(token.content, losses, is_block=True)):
-            if piece.strip():
+        for piece in re.split(r"\n\s*\n", _without_tags(token.content, losses, links, is_block=True)):
+            if not piece.strip():
+                continue
+            if not _is_said_by(links["figures"], piece):
                 yield Block(kind="paragraph", text=piece)
+            yield from _figures(links, piece)
     elif token.type == "inline":
         yield from _lines(token.content, place, links, losses)
         place.marker = None
@@ -210,13 +238,24 @@ def _content(token: Token, place: _Place, links: _Links, losses: Losses) -> Iter
         place.note = "" if token.type != "inline" else place.note
 
 
-def _page(text: str, losses: Losses) -> Iterator[Block | Table]:
+def _figures(links: _Links, said: str = "") -> Iterator[Block]:
+    """Yield the pictures seen in the lines since; what they say stays with them where the lines say nothing else."""
+    figures: list[Block] = links["figures"]
+    found, figures[:] = list(figures), []
+    yield from found if _is_said_by(found, said) else (replace(one, text="") for one in found)
+
+
+def _is_said_by(figures: Sequence[Block], said: str) -> bool:
+    return bool(figures) and " ".join(one.text for one in figures).split() == said.split()
+
+
+def _page(text: str, losses: Losses, pictures: Pictures = lambda _address: None) -> Iterator[Block | Table]:
     """Yield a block of HTML as a page has it: its table, its list with the numbers, without what is hidden."""
     from docmind.reading.formats.html import blocks_of, parse  # most texts do not wait for lxml
     from docmind.reading.formats.markup import Page
 
-    if _TAG.sub("", _UNREAD.sub("", _COMMENT.sub("", text))).strip():
-        yield from blocks_of(parse(text, ""), Page(losses))
+    if "<img" in text.lower() or _TAG.sub("", _UNREAD.sub("", _COMMENT.sub("", text))).strip():
+        yield from blocks_of(parse(text, ""), Page(losses, pictures=pictures))
 
 
 def _lines(content: str, place: _Place, links: _Links, losses: Losses) -> Iterator[Block]:
@@ -251,6 +290,9 @@ def _text(content: str, place: _Place, links: _Links, losses: Losses) -> Iterato
         box = "☐" if task[1] == " " else "☒"
         marker = box if marker == "•" else f"{marker} {box}"
     text = _inline(content, links, losses)
+    if not place.level and _is_said_by(links["figures"], text):
+        yield from _figures(links, text)
+        return
     if not text.strip():
         place.marker = marker if not content.strip() else None
         return
@@ -319,18 +361,22 @@ def _inline(text: str, links: _Links, losses: Losses) -> str:
             said = "".join(words[start:])
             words += [] if said in (address, address.removeprefix("mailto:")) else [f" ({address})"]
         elif token.type == "image":
-            words.append(_pictured(token.content, str(token.attrs["src"]), losses))
+            words.append(_pictured(token.content, str(token.attrs["src"]), links, losses))
         elif token.type in ("s_open", "s_close"):
             words.append("~~")  # what is struck out is not taken for what holds
         elif token.type == "html_inline":
-            _tag(token.content, words, raised, losses)
+            _tag(token.content, words, raised, links, losses)
         else:
             words.append(" " if token.type in ("softbreak", "hardbreak") else token.content)
     return " ".join(tidy("".join(words)).split())
 
 
-def _pictured(alternative: str, address: str, losses: Losses) -> str:
-    """Return what a picture says: its alternative text, and its address unless the picture itself is written there."""
+def _pictured(alternative: str, address: str, links: _Links, losses: Losses) -> str:
+    """Return what a picture says: its alternative text, and its address unless the picture itself is at hand."""
+    picture: Picture | None = links["pictures"](address)
+    if picture is not None:
+        links["figures"].append(Block(kind="figure", text=" ".join(alternative.split()), picture=picture))
+        return alternative
     if address.startswith(("data:", "attachment:")):
         if not alternative.strip():
             losses.note("picture")
@@ -345,7 +391,7 @@ def _formula(found: re.Match[str]) -> str:
     return re.sub(r"([\\`*_{}\[\]<>&])", r"\\\1", words_of_latex(found[1]))
 
 
-def _tag(tag: str, words: list[str], raised: list[tuple[str, int]], losses: Losses) -> None:
+def _tag(tag: str, words: list[str], raised: list[tuple[str, int]], links: _Links, losses: Losses) -> None:
     """Take an inline tag: only its text is shown, and that of `sub` and `sup` as on a page."""
     found = _TAG.fullmatch(tag)
     name = (found[1] or "").lower() if found else ""
@@ -357,17 +403,21 @@ def _tag(tag: str, words: list[str], raised: list[tuple[str, int]], losses: Loss
         before = next((word for word in reversed(words[:start]) if word), "")
         words[start:] = [(superscript if name == "sup" else subscript)(said, before)]
     else:
-        words.append(_shown_of(tag, losses))
+        words.append(_shown_of(tag, links, losses))
 
 
-def _shown_of(tag: str, losses: Losses) -> str:
+def _shown_of(tag: str, links: _Links, losses: Losses) -> str:
     """Return what a tag itself shows: a line break, or the alternative text of a picture."""
     found = _TAG.fullmatch(tag)
     name = (found[1] or "").lower() if found else ""
     if name == "img" and found is not None:
         alternative = _ALT.search(found[2])
         said = html.unescape((alternative[1] or alternative[2] or "") if alternative else "")
-        if not said:
+        source = _SOURCE.search(found[2])
+        picture: Picture | None = links["pictures"](source[1] or source[2] or source[3] or "") if source else None
+        if picture is not None:
+            links["figures"].append(Block(kind="figure", text=" ".join(said.split()), picture=picture))
+        elif not said:
             losses.note("picture")
         return said
     if name in _LOST_TAGS and not tag.startswith("</"):
@@ -375,12 +425,12 @@ def _shown_of(tag: str, losses: Losses) -> str:
     return " " if name in _BLOCK_TAGS else ""
 
 
-def _without_tags(text: str, losses: Losses, *, is_block: bool) -> str:
+def _without_tags(text: str, losses: Losses, links: _Links, *, is_block: bool) -> str:
     """Return the text of a block of HTML: its comments, scripts and tags are left out."""
     text = _UNREAD.sub("", _COMMENT.sub("", text))
 
     def shown(found: re.Match[str]) -> str:
-        said = _shown_of(found[0], losses)
+        said = _shown_of(found[0], links, losses)
         return "\n\n" if said == " " and is_block and (found[1] or "").lower() != "td" else said
 
     return tidy(html.unescape(_TAG.sub(shown, text)))

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from typing import Any, cast
+from urllib.parse import unquote
 
 from docmind.blocks import Block, Losses, Picture, Table
 from docmind.errors import CorruptFileError
@@ -122,7 +123,15 @@ def _markdown(cell: dict[str, Any], losses: Losses, *, is_first: bool = False) -
         level = cell.get("level")
         marks = "#" * (level if isinstance(level, int) and 1 <= level <= 6 else 1)
         text = f"{marks} {' '.join(text.split())}"
-    yield from markdown(front_matter(text)[1] if is_first else text, losses)
+    attached = _mapping(cell.get("attachments"))
+
+    def picture(address: str) -> Picture | None:
+        name = unquote(address.removeprefix("attachment:"))
+        data = _mapping(attached.get(name)) if address.startswith("attachment:") else {}
+        found = (picture_in_base64(_joined_text(said)) for kind, said in data.items() if kind.startswith("image/"))
+        return next((one for one in found if one is not None), None)
+
+    yield from markdown(front_matter(text)[1] if is_first else text, losses, picture)
 
 
 def _raw(cell: dict[str, Any], losses: Losses) -> Iterator[Block | Table]:

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from docmind.blocks import Block, Symbols, Table
+from docmind.blocks import IMPORTS, Block, Symbols, Table
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.text import LINE_ENDS, decode
 from docmind.reading.formats.typeset import LaidOut
@@ -110,6 +110,9 @@ import_statement import_from_statement future_import_statement import_declaratio
 preproc_include using_directive use_declaration extern_crate_declaration namespace_use_declaration
 """
 _IMPORTS = frozenset(_IMPORTING.split())
+_STATEMENT_MAX = 2_000  # characters of an import whose names are looked for
+_REQUIRED = re.compile(r"(?:const|let|var) [^=;]+= ?(?:await )?(?:require|import)\( ?['\"][^'\"]+['\"] ?\)[\w.]*;?")
+_REQUIRED_IN_RUBY = re.compile(r"require(?:_relative)? ?\(? ?['\"]")
 _WRAPPING = """
 decorated_definition export_statement template_declaration ambient_declaration lexical_declaration variable_declaration
 expression_statement type_declaration declaration statement linkage_specification global_statement
@@ -180,7 +183,7 @@ def symbols_of(text: str, language: str) -> Symbols:
         begins = next((at + n for n in range(count) if lines[at + n].strip()), None)
         is_rest = all(not line.strip() or _CLOSING.fullmatch(line.strip()) for line in lines[at : at + count])
         if begins is not None and (not found or not is_rest):  # a closing bracket belongs to what it closes
-            found.append((begins, owner.path))
+            found.append((begins, (*owner.path, *walk.imported(owner))))
         at += count
     return tuple(found) if any(path for _line, path in found) else ()
 
@@ -202,6 +205,13 @@ class _Walk:
         self._count = 0
         self._broken = 0
         self.owners = [_Owner(0, ())] * len(lines)
+        self._language = language
+        self._imports: dict[int, list[str]] = {}  # what each part of imports imports, by its number
+
+    def imported(self, owner: _Owner) -> tuple[str, ...]:
+        """Return the symbol of a part that has imports alone; nothing for other parts."""
+        names = list(dict.fromkeys(self._imports.get(owner.number, ())))
+        return (_cut(IMPORTS + ", ".join(names)),) if names else ()
 
     def look(self, root: Node) -> bool:
         """Walk over a tree. Returns whether it is to be believed: most of the text is code of its language."""
@@ -223,8 +233,11 @@ class _Walk:
         if kind == "ERROR":
             self._broken += node.end_point.row - node.start_point.row + 1
             return path
-        if kind in _IMPORTS:
+        if kind in _IMPORTS or _is_required(node, self._language):
             self._own(node, node, path, is_import=True)
+            owner = self.owners[_last_row(node)]
+            if owner.number < 0 and not kind.startswith("package"):
+                self._imports.setdefault(owner.number, []).extend(imported_names(node, self._language))
             return None
         if kind not in self._words or not (name := self._name(node)):
             return path
@@ -274,6 +287,31 @@ class _Walk:
         receiver = _said(node.child_by_field_name("receiver")) if kind == "method_declaration" else ""
         said = " ".join(filter(None, (word, receiver, name))) if word else f"{name}()"
         return _cut(said) if name else ""
+
+
+def _is_required(node: Node, language: str) -> bool:
+    """Return whether a statement imports by calling a function, as in Node.js and Ruby."""
+    if language == "ruby":
+        return node.type == "call" and _REQUIRED_IN_RUBY.match(_said(node)) is not None
+    is_script = language in ("javascript", "typescript", "tsx")
+    declares = is_script and node.type in ("lexical_declaration", "variable_declaration")
+    return declares and _REQUIRED.fullmatch(_said(node)) is not None
+
+
+def imported_names(node: Node, language: str) -> list[str]:
+    """Return the modules that a statement imports, as it writes them."""
+    said = _said(node)[:_STATEMENT_MAX]
+    if language == "python":
+        found = re.match(r"from (\S+) import\b", said)
+        names = [found[1]] if found else [one.split(" as ")[0] for one in said.removeprefix("import ").split(",")]
+    elif language in ("c", "cpp"):
+        names = re.findall(r"[<\"]([^<>\"]+)[>\"]", said)
+    elif language in ("javascript", "typescript", "tsx", "ruby", "go"):
+        names = [name for _sign, name in re.findall(r"([\"'`])(.*?)\1", said)]
+    else:  # Java, C#, Rust, PHP
+        bare = re.sub(r"^(?:pub |global |extern |static |import |using |use |crate |function |const )*", "", said)
+        names = [bare.split("=")[-1].split("{")[0].split(" as ")[0].rstrip(" ;:\\")]
+    return [name.strip() for name in names if name.strip()]
 
 
 def _may_hold(node: Node) -> bool:

@@ -10,13 +10,12 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import PurePath
 
 from docmind.blocks import Block, Table
 from docmind.errors import TooLargeError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.characters import mended
-from docmind.reading.formats.light_markup import FORMATS, Part, parts_of
+from docmind.reading.formats.light_markup import Part, parts_of
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _, number_text
@@ -37,9 +36,16 @@ def decode(upload: Upload, rules: Rules, *, is_code: bool = False) -> str:
 
     Text is mended where it was garbled, and its accents are composed; source code has the characters of its file.
     """
+    if not is_code:
+        return printable(decoded(upload, rules))
     check_size(upload, rules)
-    text = upload.data.decode(encoding_of(upload.data), "replace")
-    return printable(text if is_code else unicodedata.normalize("NFC", mended(text)))
+    return printable(upload.data.decode(encoding_of(upload.data), "replace"))
+
+
+def decoded(upload: Upload, rules: Rules) -> str:
+    """Return a text as it was meant, with the marks between its pages."""
+    check_size(upload, rules)
+    return unicodedata.normalize("NFC", mended(upload.data.decode(encoding_of(upload.data), "replace")))
 
 
 def check_size(upload: Upload, rules: Rules) -> None:
@@ -174,26 +180,23 @@ _OWN_LINE = re.compile(r"\s|[-*•·–—+>#|]|\(?(?:\d+(?:\.\d+)*|[A-Za-z]|[iv
 
 def open_text(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     """Open a plain text. Raises `TooLargeError` or `EmptyFileError`."""
-    return LaidOut(_pages(upload, rules), facts_of(upload.name), upload.name, rules)
+    return LaidOut(marked_pages(decoded(upload, rules), ""), facts_of(upload.name), upload.name, rules)
 
 
-def _pages(upload: Upload, rules: Rules) -> Iterator[Block | Table]:
-    """Yield the blocks of each page; a form feed ends one."""
-    check_size(upload, rules)
-    text = unicodedata.normalize("NFC", mended(upload.data.decode(encoding_of(upload.data), "replace")))
+def marked_pages(text: str, markup: str) -> Iterator[Block | Table]:
+    """Yield the blocks of each page of a text; a form feed ends one. `markup` is one of `light_markup.FORMATS`, or "".
+
+    Of light markup the headings are known, and the paragraphs between them stay as they are written.
+    """
     for number, page in enumerate(text.split(_PAGE)):
         if number:
             yield Block(kind="page_break")
-        yield from _marked(printable(LINE_ENDS.sub("\n", page)), _suffix(upload.name))
-
-
-def _marked(text: str, suffix: str) -> Iterator[Block | Table]:
-    """Yield the headings of a text in light markup, and the paragraphs between them; of other texts the paragraphs."""
-    for part in parts_of(text, suffix) if suffix in FORMATS else (Part(text),):
-        if part.level:
-            yield Block(kind="heading", text=part.text, level=part.level)
-        else:
-            yield from plain(part.text)
+        page = printable(LINE_ENDS.sub("\n", page))
+        for part in parts_of(page, markup) if markup else (Part(page),):
+            if part.level:
+                yield Block(kind="heading", text=part.text, level=part.level)
+            else:
+                yield from plain(part.text)
 
 
 def plain(text: str) -> Iterator[Block | Table]:
@@ -240,7 +243,3 @@ def _runs_on(line: str, following: str, width: int) -> bool:
     if not following.strip() or _OWN_LINE.match(following):
         return False
     return _NARROWEST <= len(line.rstrip()) <= width < len(line.rstrip()) + 1 + len(following.split(None, 1)[0])
-
-
-def _suffix(name: str) -> str:
-    return PurePath(name).suffix.lower().removeprefix(".")

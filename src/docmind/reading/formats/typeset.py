@@ -633,7 +633,7 @@ def _length(face: Face) -> Callable[[str], float]:
             if last:
                 pair = last, letter
                 if pair not in pairs:
-                    pairs[pair] = of(last + letter) - of(last) - of(letter)
+                    pairs[pair] = of(last + letter) - letters[last] - letters[letter]
                 total += pairs[pair]
             last = letter
         return total
@@ -676,7 +676,7 @@ class LaidOut:
         self._rules = rules
         self.facts = facts
         self.pages = len(self._sheets)
-        if not any(sheet.lines for sheet in self._sheets):
+        if not any(sheet.lines or sheet.figures for sheet in self._sheets):
             raise EmptyFileError(
                 _("{name} holds no text.").format(name=name),
                 hint=_("If it holds pictures only, save it as PDF and add that."),
@@ -703,8 +703,9 @@ class LaidOut:
             blocks=pack(sheet.blocks),
             image=_packed(sheet.lines, tall, (width, height), shown),
             thumbnail=b"",
-            text_source="layer",
+            text_source="layer" if sheet.text or not shown else "none",
             confidence=1.0,
+            needs_ocr=bool(shown) and not sheet.text,
             figures=tuple(_page_figure(figure, image, scale, (width, height)) for figure, image in shown),
         )
 

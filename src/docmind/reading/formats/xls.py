@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 import struct
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,8 +18,10 @@ from xlrd.formula import FMLA_TYPE_CELL, decompile_formula
 from docmind.blocks import Block, Losses
 from docmind.errors import CorruptFileError, TooLargeError, UnsupportedFileError
 from docmind.reading.formats import Rules, facts_of
-from docmind.reading.formats.biff import CHART_SHEET, WORKSHEET, Beside, Bound, beside_cells, bounds_of
+from docmind.reading.formats.biff import CHART_SHEET, WORKSHEET, Beside, Bound, beside_cells, bounds_of, drawing_group
+from docmind.reading.formats.drawings import alternative, figures_of
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
+from docmind.reading.formats.office_art import PictureStore, shapes_in
 from docmind.reading.formats.sheet_blocks import blocks_of
 from docmind.reading.formats.sheet_cells import (
     ERRORS,
@@ -145,6 +148,7 @@ class _Workbook:
             Style(codes.get(one.format_key, GENERAL), self._is_bold(one.font_index)) for one in book.xf_list
         ]
         self._names = self._defined_names()
+        self._pictures = PictureStore(drawing_group(data))
 
     @property
     def is_1904(self) -> bool:
@@ -200,9 +204,20 @@ class _Workbook:
         yield from (Block(kind="paragraph", text=text) for text in beside.texts)
         yield from (Block(kind="figure", text=title) for title in beside.titles)
         self.losses.note("chart", name, beside.charts)
-        self.losses.note("picture", name, beside.pictures)
+        figures = list(self._figures(beside))
+        yield from figures
+        self.losses.note("picture", name, beside.pictures - sum(one.picture is not None for one in figures))
         self.losses.note("form_field", name, beside.controls)
         self.losses.note("embedded_object", name, beside.objects)
+
+    def _figures(self, beside: Beside) -> Iterator[Block]:
+        """Yield the pictures of a sheet, each with its alternative text."""
+        shapes = shapes_in(bytes(beside.drawing)) if beside.ends else []
+        starts = [shape.start for shape in shapes]
+        for end in beside.ends:
+            if place := bisect_left(starts, end):
+                shape = shapes[place - 1]
+                yield from figures_of(alternative([shape.said]), [self._pictures.picture(shape.picture)])
 
     def _is_bold(self, font: int) -> bool:
         return 0 <= font < len(self._fonts) and self._fonts[font].is_bold

@@ -32,7 +32,9 @@ from docmind.documents import Words, language_of, with_ordinals
 from docmind.errors import ConfigError, DamagedError, ReaderFailedError, ReadingError, VaultError, WorkerFailedError
 from docmind.observability import OcrFailed, OcrLowConfidence, OcrRead, OcrRetried, emit
 from docmind.reading.ocr.doubt import AGREEING, Probe, Strip, agreement, is_better, probe_of
+from docmind.reading.ocr.pictures import Pictures, read_all, with_pictures
 from docmind.reading.ocr.tesseract import languages, version_of_tesseract
+from docmind.reading.sheets import is_sheet
 from docmind.records.documents import (
     Capability,
     OcrChoice,
@@ -60,13 +62,14 @@ _MODELS = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
 class OcrPage:
     """What was read on one image: text in reading order, packed words with boxes in its pixels, mean confidence.
 
-    `how` tells by which engine; its `dpi` is 0, for the image does not say it.
+    `how` tells by which engine; its `dpi` is 0, for the image does not say it. `size` is the image's width and height.
     """
 
     text: str
     words: bytes = field(repr=False)
     confidence: float
     how: OcrReading
+    size: tuple[int, int] = (0, 0)
 
 
 class Ocr:
@@ -160,7 +163,7 @@ class Ocr:
         try:
             text, words = blobs
             Words.unpack(words)
-            return OcrPage(text.decode(), words, float(answer["confidence"]), _how(answer, wanted))
+            return OcrPage(text.decode(), words, float(answer["confidence"]), _how(answer, wanted), _size_in(answer))
         except (KeyError, TypeError, ValueError, DamagedError) as error:  # the picture may have taken the process over
             raise ReaderFailedError(_("Reading a picture gave no text that can be read.")) from error
 
@@ -221,6 +224,14 @@ def _hint_of(engine: OcrEngine) -> str:
     )
 
 
+def _size_in(answer: dict[str, Any]) -> tuple[int, int]:
+    """Return the size of an image, as its process says. Raises `KeyError`, `TypeError`, `ValueError`."""
+    width, height = answer["size"]
+    if not (type(width) is int and type(height) is int and min(width, height) > 0):
+        raise ValueError("not a size")
+    return width, height
+
+
 def _how(answer: dict[str, Any], wanted: str) -> OcrReading:
     """Return how a page was read, as its process says. Raises `KeyError`, `TypeError`, `ValueError`."""
     engine, tries, turn, doubt = (answer[name] for name in ("engine", "tries", "turn", "doubt"))
@@ -255,7 +266,7 @@ def _has_tesseract() -> bool:
     return shutil.which("tesseract") is not None
 
 
-_Waiting = tuple[ParsedPage, Future[OcrPage | None] | None]
+_Waiting = tuple[ParsedPage, Future[OcrPage | ParsedPage | None] | None]
 
 
 def ocr_text(ocr: OcrReading, confidence: float) -> str:
@@ -284,6 +295,7 @@ class OcrPass:
         self._doc_id = doc_id
         self._mode = choice.mode or ocr.mode
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="ocr")
+        self._pictures = Pictures()
         self.unread: dict[str, int] = {}
         self.failed: set[int] = set()
         """The numbers of the pages that could not be read."""
@@ -299,7 +311,8 @@ class OcrPass:
         """Yield the pages in order.
 
         Those without a usable text layer get the OCR text, or stay as they were. So do those whose layer does not agree
-        with their picture.
+        with their picture. Those that DocMind lays out get the words on their pictures
+        (`docmind.reading.ocr.pictures`).
         """
         waiting: deque[_Waiting] = deque()
         for page in pages:
@@ -309,14 +322,25 @@ class OcrPass:
         while waiting:
             yield self._settled(*waiting.popleft())
 
-    def _begun(self, page: ParsedPage) -> Future[OcrPage | None] | None:
+    def _begun(self, page: ParsedPage) -> Future[OcrPage | ParsedPage | None] | None:
         if self._mode == "never":
             return None
-        if page.needs_ocr or (self._mode == "always" and page.thumbnail):  # a sheet is drawn from its text
+        if is_sheet(page.image):
+            figures = self._pictures.of(page) if self._ocr.engine or page.needs_ocr else ()
+            return self._pool.submit(self._with_pictures, page, figures) if figures else None
+        if page.needs_ocr or self._mode == "always":
             return self._pool.submit(self._ocr.recognise, page.image, choice=self._choice)
         if page.is_layer_suspect and self._ocr.engine and (probe := probe_of(page)) is not None:
             return self._pool.submit(self._instead, page, probe)
         return None
+
+    def _with_pictures(self, page: ParsedPage, figures: Sequence[PageFigure]) -> ParsedPage:
+        def recognise(image: bytes) -> OcrPage:
+            seen = self._ocr.recognise(image, choice=self._choice)
+            self._report(page_id_of(self._doc_id, page.page_no), seen)
+            return seen
+
+        return with_pictures(page, read_all(figures, recognise))
 
     def _instead(self, page: ParsedPage, probe: Probe) -> OcrPage | None:
         """Return what the picture of a page says where its layer does not say the same."""
@@ -338,7 +362,7 @@ class OcrPass:
         )
         return told.format(n=count, reason=reason)
 
-    def _settled(self, page: ParsedPage, reading: Future[OcrPage | None] | None) -> ParsedPage:
+    def _settled(self, page: ParsedPage, reading: Future[OcrPage | ParsedPage | None] | None) -> ParsedPage:
         if reading is None:
             return page
         while not reading.done():
@@ -351,6 +375,8 @@ class OcrPass:
             self.failed.add(page.page_no)
             emit(OcrFailed(page_id_of(self._doc_id, page.page_no)))
             return page
+        if isinstance(seen, ParsedPage):
+            return seen
         if seen is None or (not seen.text.strip() and page.text.strip()):
             return page
         self._report(page_id_of(self._doc_id, page.page_no), seen)

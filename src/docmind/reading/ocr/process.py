@@ -4,7 +4,7 @@ Models are loaded once. The text of a rotated page is put in order while it is u
 
 in   {engine, languages, language, tries, doubt} + a page image; or {..., strips: boxes} + a page image of which only
      strips are read; or {..., picture: rules, turn} + a picture from anywhere
-out  {confidence, engine, tries, turn, doubt} + text, words; or {error, message}
+out  {confidence, size, engine, tries, turn, doubt} + text, words; or {error, message}
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         text, words, confidence = page_of(seen.rows)
         how = {"engine": seen.engine, "tries": tries, "turn": seen.turn, "doubt": seen.doubt}
         body = [text.encode("utf-8", "replace"), _placed(words, seen, image).pack()]
-        return {"confidence": round(float(confidence), 4), **how}, body
+        return {"confidence": round(float(confidence), 4), "size": list(image.size), **how}, body
 
     serve_requests(incoming, outgoing, answer)
 

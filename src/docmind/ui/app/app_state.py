@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from docmind.config import Settings
 from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
-from docmind.observability import RecentTimes, add_sink, remove_sink
-from docmind.runtime import Background, start_logging
+from docmind.observability import RecentTimes, add_sink, remove_sink, start_logs, start_traces
+from docmind.runtime import Background
 from docmind.storage import once_free
 from docmind.ui.app.activity import Activity
 from docmind.ui.app.errors import attempt
@@ -93,6 +93,13 @@ class AppState:
         """Lock the library by itself from now on, where it opens with a passphrase that the user types. Idempotent."""
         if self.is_lockable:
             self._locking.start(self._lock_when_idle)
+
+    def opened(self) -> DocMind:
+        """Return the vault where it is open. Raises `KeyUnavailableError` where it is not: this opens nothing."""
+        docmind = self._docmind
+        if docmind is None:
+            raise KeyUnavailableError(_("The library is locked."), hint=_("Give its passphrase."))
+        return docmind
 
     @property
     def is_open(self) -> bool:
@@ -303,8 +310,9 @@ class AppState:
             return passphrase
 
         settings = Settings.load()
-        start_logging(settings.log_level)
+        start_logs(settings)
         network_guard().hold(settings.network.strict)  # the browser was started before: it must not be restricted
+        start_traces(settings)
         passphrase = passphrase if passphrase is not None else self._passphrase
         self._given = settings
         if recovery_code:

@@ -14,6 +14,7 @@ FILTER_DOCUMENTS = "filter_documents"  # list[str]: doc_ids to look in
 FILTER_LISTS = "filter_lists"  # list[str]: `words` and `look`, what to search by
 ASK_DOCUMENT = "ask_document"  # bool: the reader asked for questions to one document, which are asked on the first page
 FILTER_CONTENT = "filter_content"  # list[str]: `image_caption` where only figures are looked for
+FILTER_SIZES = "filter_sizes"  # list[str]: sizes of figures, where only figures are looked for
 FILTER_KINDS = "filter_kinds"  # list[str]: kinds of files to look in
 FILTER_TAGS = "filter_tags"  # list[str]: tags of documents to look in
 FILTER_SINCE = "filter_since"  # list[str]: at most one: the documents added in the last so many days

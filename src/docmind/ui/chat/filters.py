@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.records.conversations import Thread
-from docmind.records.documents import DocumentInfo, Modality
+from docmind.records.documents import FIGURE, FIGURE_AREAS, DocumentInfo, FigureSize
 from docmind.records.search import Filters, ListName, kinds_of
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import state
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 _WAYS: Mapping[str, tuple[ListName, ...]] = {"Words": ("text", "code"), "Look": ("image", "visual")}
-_FIGURES: Modality = "image_caption"
+_SIZES: Mapping[FigureSize, str] = {"small": N_("Small"), "medium": N_("Medium"), "large": N_("Large")}
+_SIZED: Mapping[FigureSize, str] = {
+    "small": N_("small figures"), "medium": N_("medium figures"), "large": N_("large figures"),
+}  # fmt: skip
 _SINCE = {"1": N_("Last 24 hours"), "7": N_("Last 7 days"), "30": N_("Last 30 days"), "365": N_("Last year")}
 _NEWEST = "newest"
 _DAY_MS = 24 * 3600 * 1000
@@ -46,9 +49,11 @@ _KEYS = {
     state.FILTER_SENDERS: "from",
     state.FILTER_YEARS: "year",
     state.FILTER_CONTENT: "content",
+    state.FILTER_SIZES: "size",
 }
 """The choices and their names in the address."""
-_NOT_NARROWING = (state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER, state.FILTER_CONTENT)
+_NOT_NARROWING = (state.FILTER_LISTS, state.FILTER_SNAPSHOTS, state.FILTER_ORDER, state.FILTER_CONTENT,
+                  state.FILTER_SIZES)  # fmt: skip
 """Choices that leave no document out by themselves."""
 _BINDING = (state.FILTER_DOCUMENTS, state.FILTER_COLLECTIONS)
 _BY_DOCUMENTS = (state.FILTER_KINDS, state.FILTER_SINCE, state.FILTER_SENDERS, state.FILTER_YEARS)
@@ -140,6 +145,7 @@ def chosen_filters(docmind: DocMind) -> Filters:
     """Return the filters that are chosen in this tab; kinds, people and dates become the documents that have them."""
     languages, collections = tuple(_chosen(state.FILTER_LANGUAGES)), tuple(_chosen(state.FILTER_COLLECTIONS))
     snapshots, content = tuple(_chosen(state.FILTER_SNAPSHOTS)), tuple(_chosen(state.FILTER_CONTENT))
+    sizes = _sizes() if content else ()
     if not any(map(_chosen, _BY_DOCUMENTS)):
         return Filters(
             doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
@@ -148,11 +154,13 @@ def chosen_filters(docmind: DocMind) -> Filters:
             tags=tuple(_chosen(state.FILTER_TAGS)),
             collections=collections,
             snapshots=snapshots,
+            figure_sizes=sizes,
         )
     found = tuple(info.doc_id for info in _narrowed(docmind.documents.all()))
     return Filters(
-        doc_ids=found or (_NONE,), modalities=content, languages=languages, collections=collections, snapshots=snapshots
-    )
+        doc_ids=found or (_NONE,), modalities=content, languages=languages, collections=collections,
+        snapshots=snapshots, figure_sizes=sizes,
+    )  # fmt: skip
 
 
 def chosen_lists() -> tuple[ListName, ...] | None:
@@ -185,7 +193,7 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     if filters.after or filters.before:
         parts.append(f"{filters.after} – {filters.before}".strip())
     parts += [_as_of(names.get(one, _("a deleted snapshot"))) for one in filters.snapshots]
-    parts += [_("figures only")] if _FIGURES in filters.modalities else []
+    parts += _told_figures(filters.figure_sizes) if FIGURE in filters.modalities or filters.figure_sizes else []
     ways = [way for way, searched in _WAYS.items() if lists and set(lists) == set(searched)]
     return " · ".join([*parts, *map(_by, ways)])
 
@@ -233,7 +241,8 @@ def _offered(
         state.FILTER_ORDER: [_NEWEST],
         state.FILTER_SENDERS: sorted({info.sender for info in documents if info.sender}, key=str.casefold),
         state.FILTER_YEARS: _years(documents),
-        state.FILTER_CONTENT: [_FIGURES] if has_figures else [],
+        state.FILTER_CONTENT: [FIGURE] if has_figures else [],
+        state.FILTER_SIZES: list(FIGURE_AREAS) if has_figures else [],
     }
 
 
@@ -290,6 +299,15 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
             key=state.FILTER_CONTENT,
             help=_("Only figures are found, by their captions and alternative texts."),
         )
+        if _chosen(state.FILTER_CONTENT):
+            st.pills(
+                _("Size of figures"),
+                offered[state.FILTER_SIZES],
+                selection_mode="multi",
+                format_func=lambda size: _(_SIZES[size]),
+                key=state.FILTER_SIZES,
+                help=_("By the pixels of the picture: small below 300 × 300, large from 640 × 480."),
+            )
     if offered[state.FILTER_SNAPSHOTS]:
         st.multiselect(
             _("As of a snapshot"),
@@ -316,6 +334,16 @@ def _draw_fields(offered: Mapping[str, Sequence[str]], names: Mapping[str, str])
         key=state.FILTER_ORDER,
         help=_("Among passages that answer equally well, the newest comes first."),
     )
+
+
+def _sizes() -> tuple[FigureSize, ...]:
+    """Return the chosen sizes of figures; empty for all."""
+    chosen: list[FigureSize] = [size for size in FIGURE_AREAS if size in _chosen(state.FILTER_SIZES)]
+    return tuple(chosen) if len(chosen) < len(FIGURE_AREAS) else ()
+
+
+def _told_figures(sizes: Sequence[FigureSize]) -> list[str]:
+    return [_(_SIZED[size]) for size in sizes] or [_("figures only")]
 
 
 def _one_since() -> None:
@@ -410,7 +438,7 @@ def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
     parts += _chosen(state.FILTER_YEARS)
     parts += [_(_SINCE[days]) for days in _chosen(state.FILTER_SINCE)]
     parts += [_as_of(names[one]) for one in _chosen(state.FILTER_SNAPSHOTS)]
-    parts += [_("figures only")] if _chosen(state.FILTER_CONTENT) else []
+    parts += _told_figures(_sizes()) if _chosen(state.FILTER_CONTENT) else []
     ways = _chosen(state.FILTER_LISTS)
     parts += map(_by, ways) if len(ways) == 1 else ()
     if is_newest_first():

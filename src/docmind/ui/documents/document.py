@@ -12,6 +12,7 @@ import streamlit as st
 from docmind.blocks import losses_text
 from docmind.documents import FIELDS, coverage_text
 from docmind.errors import DocMindError
+from docmind.reading import is_better_by_pandoc
 from docmind.records.documents import DocumentInfo, EnclosedFile
 from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, state
@@ -89,7 +90,7 @@ def _draw_actions(docmind: DocMind, info: DocumentInfo, begin_in: Callable[[str]
         edit = (library.RENAME, (info.doc_id,))
         st.button(_("Rename"), icon=":material/edit:", key="document-rename", on_click=library.ask, args=edit)
         versions.draw_actions(docmind, info)
-        if reading_again.can_be(info):
+        if reading_again.can_be(info) or reading_again.is_better_now(docmind, info):
             again = (library.READ_AGAIN, (info.doc_id,))
             st.button(
                 _("Read again…"), icon=":material/scanner:", key="document-reread", on_click=library.ask, args=again
@@ -124,6 +125,8 @@ def _draw_facts(docmind: DocMind, info: DocumentInfo) -> None:
             st.caption(f"{escape(_(column.label))}: {escape(value, limit=300)}")
     if info.ingestion is not None:
         st.caption(_("Read by {engines} in {time}").format(**read_by(info.ingestion)))
+        if is_better_by_pandoc(info):
+            st.caption(escape(_("Its marks stay as they are written: pandoc reads it better where it is installed.")))
         if info.ingestion.losses:
             told = _("Not read: {what}").format(what=losses_text(info.ingestion.losses))
             st.caption(escape(told, limit=600), help=_("These parts of the file are not shown, found or quoted."))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from docmind.errors import CancelledError
-from docmind.reading import ENGINE_NAMES, engines, languages
+from docmind.reading import ENGINE_NAMES, engines, find_pandoc, is_better_by_pandoc, languages
 from docmind.records.documents import DocumentInfo
 from docmind.rich_text import escape
 from docmind.ui.app import errors, long_work
@@ -27,10 +27,28 @@ def can_be(info: DocumentInfo) -> bool:
     return info.status == "ready" and info.kind in _KINDS
 
 
+def is_better_now(docmind: DocMind, info: DocumentInfo) -> bool:
+    """Return whether a text was read without pandoc, which is there now."""
+    settings = docmind.settings.now.reading
+    return info.status == "ready" and is_better_by_pandoc(info) and bool(find_pandoc(settings.pandoc))
+
+
 def draw_form(docmind: DocMind, info: DocumentInfo) -> bool:
     """Draw the form, and return whether it was answered."""
-    installed = engines()
     st.write(_("The document is read from its original again. Each page keeps its text until the new one is there."))
+    given = _drawn_choices(docmind) if can_be(info) else dict[str, Any]()
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(_("Cancel"), key="reread-no"):
+            return True
+        if st.button(_("Read again"), key="reread-yes", type="primary"):
+            app_state().start(_work_of(info.doc_id), lambda library, report: _read(library, info.doc_id, given, report))
+            return True
+    return False
+
+
+def _drawn_choices(docmind: DocMind) -> dict[str, Any]:
+    """Draw how OCR reads the pages, and return what was chosen."""
+    installed = engines()
     engine = st.selectbox(
         _("OCR engine"), ("", *installed), format_func=lambda one: ENGINE_NAMES.get(one, _("As in Settings")),
         key="reread-engine",
@@ -50,14 +68,7 @@ def draw_form(docmind: DocMind, info: DocumentInfo) -> bool:
     for part in docmind.status().capabilities:
         if part.name in ENGINE_NAMES and part.state == "missing":
             st.caption(f":material/info: {escape(f'{ENGINE_NAMES[part.name]}: {_(part.hint)}')}")
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button(_("Cancel"), key="reread-no"):
-            return True
-        if st.button(_("Read again"), key="reread-yes", type="primary"):
-            given = {"engine": engine, "languages": "+".join(chosen), "mode": mode}
-            app_state().start(_work_of(info.doc_id), lambda library, report: _read(library, info.doc_id, given, report))
-            return True
-    return False
+    return {"engine": engine, "languages": "+".join(chosen), "mode": mode}
 
 
 def draw_progress(doc_id: str) -> None:

@@ -2,6 +2,8 @@
    and asks for everything at addresses below `/-/`; no run of the page takes part. Texts of documents are hostile: they
    are set with `textContent` only. */
 
+import { SHAPES as SHARED, base, drawing, element, fill, iconButton } from "./elements.js";
+
 const KEPT_IMAGES = 16, KEPT_ANSWERS = 80, MARGIN = 12, STRIP = 30, STEP = 1.25, SMALLEST = 0.1, LARGEST = 6;
 const CROP_WIDTH = 400, CROP_LINE = 17, CROP_LINES = 9; // of the place shown over a number: pixels, and lines of text
 const READABLE = 9; // pixels: the height of a quoted line at which it is read without zooming in
@@ -10,11 +12,10 @@ const MOVED_MS = 200;
 const ASKED_MS = 10_000; // within this time the page on which questions are asked has come
 const LINK = 'a[href^="#read="]';
 const SHAPES = {
-  close: "M6 6l12 12M18 6L6 18", previous: "M15 5l-7 7 7 7", next: "M9 5l7 7-7 7", zoomIn: "M12 5v14M5 12h14",
-  zoomOut: "M5 12h14", fitWidth: "M3 5v14M21 5v14M6 12h12M9 9l-3 3 3 3M15 9l3 3-3 3",
+  ...SHARED, zoomIn: "M12 5v14M5 12h14", zoomOut: "M5 12h14", fitWidth: "M3 5v14M21 5v14M6 12h12M9 9l-3 3 3 3M15 9l3 3-3 3",
   fitPage: "M6 3h12v18H6zM12 7v10M9.5 9.5L12 7l2.5 2.5M9.5 14.5L12 17l2.5-2.5", rotate: "M19 12a7 7 0 1 1-2.2-5.1M19 3v5h-5",
   search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zM15.5 15.5L21 21", thumbnails: "M3 5h5v14H3zM10 5h5v14h-5zM17 5h4v14h-4z",
-  more: "M5 12h.01M12 12h.01M19 12h.01", ask: "M4 5h16v11H9l-5 4z", download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14", xray: "M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M8 9h8M8 12h8M8 15h5", up: "M5 15l7-7 7 7", down: "M5 9l7 7 7-7",
+  more: "M5 12h.01M12 12h.01M19 12h.01", ask: "M4 5h16v11H9l-5 4z", download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14", xray: "M4 8V4h4M16 4h4v4M20 16v4h-4M8 20H4v-4M8 9h8M8 12h8M8 15h5", up: "M5 15l7-7 7 7",
 };
 
 let texts = {}, trigger = () => {}, source = null, reader = null;
@@ -28,38 +29,9 @@ export default function ({ parentElement, data: [data], setTriggerValue }) {
   reader.redrawn();
 }
 
-function element(name, className = "", text = "") {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
-}
-
-function drawing(name, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-function button(shape, label, press) {
-  const made = element("button");
-  made.type = "button";
-  made.setAttribute("aria-label", label);
-  made.title = label;
-  const icon = drawing("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" });
-  icon.append(drawing("path", { d: SHAPES[shape] }));
-  made.append(icon);
-  made.addEventListener("click", press);
-  return made;
-}
-
-function fill(text, values) {
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
-}
+const button = (shape, label, press) => iconButton(SHAPES[shape], label, press);
 
 /* What is asked of the server, kept for a while. */
-
-const base = () => `/${location.pathname.split("/")[1]}/-`;
 
 class Kept {
   constructor(most, drop = () => {}) {

@@ -44,7 +44,7 @@ def _page(docmind: DocMind, request: Request) -> Response:
     facts = [language(page.language)] if page.language else []
     facts.append(
         {
-            "layer": _("Text from the file"),
+            "layer": _("Text from the file") if page.ocr is None else _("Text from the file, words on pictures by OCR"),
             "ocr": ocr_text(page.ocr, page.confidence) if page.ocr is not None else _("Text by OCR"),
             "none": _("No text was found on this page"),
         }[page.text_source]

@@ -2,10 +2,11 @@
    `#xray=`, and asks for everything at addresses below `/-/`. Texts of documents are hostile: they are set with
    `textContent` only. */
 
+import { SHAPES as SHARED, base, drawing, element, fill, iconButton } from "./elements.js";
+
 const LINK = 'a[href^="#xray="]', KINDS = ["layer", "good", "doubtful", "bad", "hand"];
 const SHAPES = {
-  close: "M6 6l12 12M18 6L6 18", previous: "M15 5l-7 7 7 7", next: "M9 5l7 7-7 7", down: "M5 9l7 7 7-7",
-  edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3", undo: "M9 7L4 12l5 5M4 12h10a5 5 0 0 1 0 10h-2", header: "M4 5h16v14H4zM4 10h16M10 10v9",
+  ...SHARED, edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3", undo: "M9 7L4 12l5 5M4 12h10a5 5 0 0 1 0 10h-2", header: "M4 5h16v14H4zM4 10h16M10 10v9",
 };
 
 let texts = {}, xray = null;
@@ -17,36 +18,7 @@ export default function ({ parentElement, data: [data] }) {
   xray.redrawn();
 }
 
-function element(name, className = "", text = "") {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
-}
-
-function drawing(name, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-function button(shape, label, press, isNamed = false) {
-  const made = element("button", isNamed ? "named" : "");
-  made.type = "button";
-  made.title = label;
-  if (shape) {
-    const icon = drawing("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" });
-    icon.append(drawing("path", { d: SHAPES[shape] }));
-    made.append(icon);
-  }
-  if (isNamed) made.append(element("span", "", label));
-  else made.setAttribute("aria-label", label);
-  made.addEventListener("click", press);
-  return made;
-}
-
-const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
-const base = () => `/${location.pathname.split("/")[1]}/-`;
+const button = (shape, label, press, isNamed = false) => iconButton(SHAPES[shape], label, press, isNamed);
 
 async function asked(path, form = null) {
   let answer;

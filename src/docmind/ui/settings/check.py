@@ -84,6 +84,10 @@ def _outcome(docmind: DocMind, going: LongWork) -> None:
         st.warning(_("Something is not as it should be."), icon=":material/warning:")
     for kind, number in report.counts:
         _draw_kind(kind, number, [finding for finding in report.findings if finding.kind == kind])
+    for part in report.readers:
+        if part.state == "missing":
+            told = f"{_(part.name)}: {part.detail}" + (f" ({part.hint})" if part.hint else "")
+            st.caption(f":material/info: {escape(told, limit=400)}")
     for part in report.unchecked:
         st.caption(_("Not checked: {parts}").format(parts=_(part)))
     if report.is_repairable and not docmind.is_read_only:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import islice
 
 from docmind.blocks import Block
+from docmind.reading.formats.calendar_times import end_of, in_words, moment_of, zone_of
 from docmind.reading.formats.characters import tidy
 from docmind.reading.formats.content_lines import Line, lines_of, unescaped
 from docmind.reading.formats.mail.headers import shown_day, shown_people, shown_span
 from docmind.reading.formats.mail.letter import fields_of
 
 _MOST_EVENTS, _MOST_LINES = 100, 20_000
-_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)?(Z)?)?")
-_LENGTH = re.compile(r"P(?:(\d{1,3})W)?(?:(\d{1,4})D)?(?:T(?:(\d{1,4})H)?(?:(\d{1,5})M)?(?:\d{1,6}S)?)?")
+_LONGEST_ZONE = 80  # characters of its name
 _ACTIONS = {"CANCEL": "Cancelled", "REPLY": "Answer to an invitation", "COUNTER": "Proposal of another time"}
 _ANSWERS = {"ACCEPTED": "accepted", "DECLINED": "declined", "TENTATIVE": "tentative"}
 
@@ -77,54 +77,22 @@ def _text(value: str) -> str:
     return " ".join(tidy(unescaped(value)).split())
 
 
-def _moment(found: Line | None) -> tuple[datetime | None, bool]:
-    """Return the time of a property, and whether it is a whole day."""
-    match = _TIME.match(found.value.strip()) if found is not None else None
-    if match is None:
-        return None, False
-    year, month, day, hour, minute = (int(part or 0) for part in match.groups()[:5])
-    try:
-        return datetime(year, month, day, hour, minute, tzinfo=UTC if match[7] else None), match[4] is None
-    except ValueError:
-        return None, False
-
-
 def _when(event: _Event) -> str:
-    begin, is_day = _moment(event.one("DTSTART"))
-    end, _is_day = _moment(event.one("DTEND") or event.one("DUE"))
-    length = _LENGTH.fullmatch(event.text("DURATION"))
+    start = event.one("DTSTART")
+    begin = moment_of(start)
     if begin is None:
         return ""
-    try:
-        if end is None and length and any(length.groups()):
-            weeks, days, hours, minutes = (int(part or 0) for part in length.groups())
-            end = begin + timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes)
-        if is_day and end is not None:
-            end -= timedelta(days=1)  # the day after the last one is named
-    except OverflowError:
-        end = None
-    if is_day:
-        return (
-            shown_day(begin) if end is None or end.date() <= begin.date() else f"{shown_day(begin)} to {shown_day(end)}"
-        )
-    start = event.one("DTSTART")
-    zone = "" if start is None else start.parameters.get("TZID", "")
-    said = shown_span(begin, end)
-    return f"{said} ({' '.join(tidy(zone).split())[:80]})" if zone and begin.tzinfo is None else said
+    end = end_of(begin, event.one("DTEND") or event.one("DUE"), event.one("DURATION"))
+    if not isinstance(begin, datetime):
+        return shown_day(begin) if end is None or end <= begin else f"{shown_day(begin)} to {shown_day(end)}"
+    said = shown_span(begin, end if isinstance(end, datetime) else None)
+    zone = " ".join(tidy(zone_of(start)).split())[:_LONGEST_ZONE]
+    return f"{said} ({zone})" if zone and begin.tzinfo is None else said
 
 
 def _repeats(event: _Event) -> str:
     rule = event.one("RRULE")
-    parts = dict(part.split("=", 1) for part in rule.value.split(";") if "=" in part) if rule is not None else {}
-    said = {"YEARLY": "every year", "MONTHLY": "every month", "WEEKLY": "every week", "DAILY": "every day"}.get(
-        parts.get("FREQ", "").upper(), ""
-    )
-    until, _is_day = _moment(Line("UNTIL", value=parts.get("UNTIL", "")))
-    if said and parts.get("INTERVAL", "1") != "1":
-        said += f", each {parts['INTERVAL'][:4]}th time"
-    if said and parts.get("COUNT"):
-        said += f", {parts['COUNT'][:6]} times"
-    return f"{said} until {shown_day(until)}" if said and until is not None else said
+    return "" if rule is None else in_words(_text(rule.value), shown_day)
 
 
 def _people(found: Sequence[Line]) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from itertools import groupby
@@ -152,7 +152,7 @@ def shown_span(begin: datetime, end: datetime | None) -> str:
     return said.replace(f"{begin:%H:%M}", f"{begin:%H:%M} to {end:%H:%M}", 1)
 
 
-def shown_day(moment: datetime) -> str:
+def shown_day(moment: date) -> str:
     """Return a day in words: `Monday, 2 June 2025`."""
     return f"{_DAYS[moment.weekday()]}, {moment.day} {_MONTHS[moment.month - 1]} {moment.year:04d}"
 
