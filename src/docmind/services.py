@@ -218,6 +218,8 @@ class Services:
                 closing.callback(part.close)
             if "examples" in vars(self):  # they were asked for
                 closing.callback(self.examples.close)
+            if "evaluation" in vars(self):
+                closing.callback(self.evaluation.close)
 
 
 def build(

@@ -70,7 +70,7 @@ def test_a_token_opens_rest_until_it_is_revoked(server: Server, client: Client) 
 def test_nothing_but_a_token_opens_it(server: Server, client: Client) -> None:
     secret = client.tokens.new("right").secret
     changed = secret[:-1] + ("A" if secret[-1] != "A" else "B")
-    for path in ("/api/v1/counts", "/mcp"):
+    for path in ("/api/v1/counts", "/mcp", "/metrics"):
         for token in (
             "",
             changed,
@@ -83,7 +83,7 @@ def test_nothing_but_a_token_opens_it(server: Server, client: Client) -> None:
         assert asked(server, "", path, Cookie=f"docmind={secret}") == (401, None)
         assert asked(server, secret, path, Origin=f"http://127.0.0.1:{server.port}") == (403, None)
         assert asked(server, secret, path, Host="evil.example") == (403, None)
-    for path in ("/", "/mcp2", "/mcp/x", "/-/library", "/api/v2/counts"):
+    for path in ("/", "/mcp2", "/mcp/x", "/metrics/x", "/-/library", "/api/v2/counts"):
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         connection.request("GET", path, headers={"Authorization": f"Bearer {secret}"})
         assert connection.getresponse().status == 403, path

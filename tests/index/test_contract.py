@@ -398,3 +398,12 @@ def test_a_small_index_is_not_optimized(index: IndexEngine) -> None:
 def test_close_twice(index: IndexEngine) -> None:
     index.close()
     index.close()
+
+
+def test_an_embedded_engine_tells_what_its_files_take(index: IndexEngine) -> None:
+    before = index.size_bytes()
+    index.upsert("text", [point("one", {"text-dense": axis(0)})])
+    index.commit(1)
+    is_embedded = index.name != "server"
+    assert (index.size_bytes() > 0) == is_embedded
+    assert index.size_bytes() >= before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,6 +88,38 @@ def test_what_stops_a_run_leaves_nothing(docmind: DocMind, tmp_path: Path) -> No
         docmind.evaluation.run(set_in(tmp_path / "birds"), progress=stop)
     assert docmind.evaluation.runs() == ()
     assert measured_libraries(tmp_path) == []
+
+
+def test_closing_the_library_stops_a_run(tmp_path: Path) -> None:
+    docmind, told = opened(tmp_path), list[CancelledError]()
+    begun = threading.Event()
+
+    def measure() -> None:
+        try:
+            docmind.evaluation.run(set_in(tmp_path / "birds"), progress=lambda done, total: begun.set())
+        except CancelledError as error:
+            told.append(error)
+
+    thread = threading.Thread(target=measure)
+    thread.start()
+    assert begun.wait(60)
+    docmind.close()
+    assert measured_libraries(tmp_path) == []
+    thread.join(60)
+    assert len(told) == 1
+
+
+def test_a_page_counts_once_where_passages_are_ranked(tmp_path: Path) -> None:
+    chosen = set_in(tmp_path / "birds")
+    (chosen / "docs" / "herons.txt").write_text(
+        "\n\n".join(f"Herons wait in shallow water {n}. " * 20 for n in range(9))
+    )
+    with opened(tmp_path, retrieve=RetrieveSettings(dedup_key="node_id")) as docmind:
+        run = docmind.evaluation.run(chosen, k=10, answers=False)
+        for score in run.scores:
+            places = [(page.document, page.page_no) for page in score.found]
+            assert len(places) == len(set(places))
+            assert max(score.ndcg, score.recall) <= 1.0
 
 
 def test_a_killed_run_is_swept_at_the_next_opening(tmp_path: Path) -> None:

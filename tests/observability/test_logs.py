@@ -56,7 +56,7 @@ def test_fields_of_other_types_are_left_out() -> None:
 # --- other lines ------------------------------------------------------------------------------------------------------
 
 PROGRAM = """
-import logging, sys, threading, warnings
+import logging, sys, threading, time, warnings
 from docmind.config import Settings
 from docmind.observability import IngestionFailed, Embedded, emit, start_logs
 from docmind.runtime import log_mistake
@@ -88,6 +88,7 @@ thread.join()
 emit(IngestionFailed("6a5c", "CorruptFileError"))
 emit(IngestionFailed("6a5d", "CorruptFileError"))
 emit(Embedded("e5", 2, 1.5))
+time.sleep(1.5)  # the thread has written them
 raise SystemError("SECRET")
 """
 
@@ -119,6 +120,27 @@ def test_a_line_holds_no_text_that_is_not_of_docmind(is_command: bool) -> None:
     assert [line["level"] for line in lines[-4:]] == ["warning", "warning", "info", "error"]
 
 
+def test_events_that_wait_are_written_at_the_end() -> None:
+    script = (
+        "from docmind.config import Settings\nfrom docmind.observability import Embedded, emit, start_logs\n"
+        "start_logs(Settings(log_format='json', log_level='info'))\n"
+        "[emit(Embedded('e5', number, 1.5)) for number in range(50)]\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert [json.loads(line)["texts"] for line in run.stderr.splitlines()] == list(range(50))
+
+
+def test_failures_alone_are_logged_at_the_level_of_warnings() -> None:
+    script = (
+        "from docmind.config import Settings\n"
+        "from docmind.observability import Embedded, IngestionFailed, emit, start_logs\n"
+        "start_logs(Settings(log_format='json'))\n"
+        "emit(Embedded('e5', 1, 1.5))\nemit(IngestionFailed('6a5c', 'EmptyFileError'))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert [json.loads(line)["event"] for line in run.stderr.splitlines()] == ["ingestion_failed"]
+
+
 def calls_of_logs(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
     """Yield each call of a logger, and of `log_mistake`, with what it is called by."""
     for node in ast.walk(tree):
@@ -141,6 +163,6 @@ def test_what_docmind_logs_is_a_constant_with_places_for_values() -> None:
                 if not (isinstance(said, ast.Constant) and isinstance(said.value, str)):
                     odd.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert seen > 40
-    # An event's name; what `log_mistake` and `start_logging` were given, which is a constant where these are called.
-    known = {"src/docmind/observability/logs.py", "src/docmind/runtime/logging.py"}
+    # What `log_mistake` and `start_logging` were given, which is a constant where these are called.
+    known = {"src/docmind/runtime/logging.py"}
     assert {place.rpartition(":")[0] for place in odd} == known, odd

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,30 @@ def test_events_are_counted_under_their_exact_names() -> None:
         "rag_library_open": 1,
     }.items() <= now.items()
     assert now["process_resident_memory_bytes"] > 1 << 20 or sys.platform != "linux"
+
+
+def test_events_that_nobody_asks_for_are_counted_and_not_kept() -> None:
+    metrics = Metrics()
+    for _ in range(2_500):
+        metrics.count(OcrFailed("d::page::1"))
+    assert len(metrics._waiting) < 1_000
+    assert told(metrics)["rag_ocr_failures_total"] == 2_500
+
+
+def test_threads_lose_no_event() -> None:
+    metrics = Metrics()
+
+    def work() -> None:
+        for _ in range(3_000):
+            metrics.count(OcrFailed("d::page::1"))
+            metrics.count(CacheAsked("questions", 2, 1))
+
+    with ThreadPoolExecutor(4) as pool:
+        for one in [pool.submit(work) for _ in range(4)]:
+            one.result()
+    now = told(metrics)
+    assert now["rag_ocr_failures_total"] == 12_000
+    assert now["rag_cache_requests_total{cache=questions}"] == 24_000
 
 
 def test_buckets_are_those_that_rules_were_written_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from docmind import __version__
 from docmind.config import Settings
 from docmind.embedding import close_text_model, open_text_model
-from docmind.errors import ConfigError
+from docmind.errors import CancelledError, ConfigError
 from docmind.evaluation import (
     VISUAL,
     LabelledSet,
@@ -61,6 +62,7 @@ Progress = Callable[[int, int], None]
 """Gets how many documents and queries are done, and how many there are; what it raises stops the run."""
 
 _BINS = 5  # of confidences
+_CLOSING_S = 60.0  # a run stops after the page or the query at hand
 _ALL_OF: dict[str, tuple[str, ...]] = {
     "reading": ("ocr", "ocr_mode", "ocr_languages", "ocr_doubt", "ocr_tries", "ocr_min_confidence"),
     "embedding": ("precision",),
@@ -95,6 +97,7 @@ class Evaluation:
         self._settings, self._vault, self._embedder, self._visual = settings, vault, embedder, visual
         self._lists, self._answerer = lists, answerer
         self._kept, self._labels = KeptRuns(vault.database), SourceLabels(vault.database)
+        self._turn, self._closed = threading.Lock(), threading.Event()
 
     def sets(self) -> tuple[EvaluationSet, ...]:
         """Return the sets that have a name: the one that comes with DocMind, and the user's labels if there are any."""
@@ -124,7 +127,7 @@ class Evaluation:
         too, without a language model. `filters` choose queries by their facts.
 
         Raises `ConfigError` where there is no such set, or no query is left, `DiskFullError`, `VaultError`, and what
-        `progress` raises; nothing is kept then.
+        `progress` raises; nothing is kept then. One run at a time: a second one waits.
         """
         self._vault.database.check_writable()
         Query("k", k=k)  # checks its bounds before anything is read
@@ -135,8 +138,14 @@ class Evaluation:
                 _("There are no labels yet."), hint=_("Say of sources of answers in the chat whether they are good.")
             )
         chosen = chosen.filtered(wanted)
-        tell = progress or (lambda done, total: None)
-        with self._measuring(chosen, k, answers, tell) as (measuring, refused):
+
+        def tell(done: int, total: int) -> None:
+            if self._closed.is_set():
+                raise CancelledError(_("The library was closed before the set was measured."))
+            if progress is not None:
+                progress(done, total)
+
+        with self._turn, self._measuring(chosen, k, answers, tell) as (measuring, refused):
             read, total = len(chosen.documents), len(chosen.documents) + len(chosen.queries)
             measured = measuring.run(chosen.queries, lambda done: tell(read + done, total))
             visual = [query for query in chosen.queries if query.category in VISUAL and query.is_answerable]
@@ -149,6 +158,12 @@ class Evaluation:
             ndcg, recall, mrr = (run.figures[name].mean for name in ("ndcg", "recall", "mrr"))
             emit(EvaluationCompleted(ndcg, recall, mrr))
         return run
+
+    def close(self) -> None:
+        """Stop a run, and wait until its library is removed. Idempotent."""
+        self._closed.set()
+        if self._turn.acquire(timeout=_CLOSING_S):
+            self._turn.release()
 
     def runs(self) -> tuple[RunSummary, ...]:
         """Return the runs that are kept, the newest first."""
@@ -189,10 +204,12 @@ class Evaluation:
         named = self._settings.embedding.model_copy(update={"model": name})
         embedder = open_text_model(self._settings.model_copy(update={"embedding": named}))
         try:
-            yield Evaluation(
+            other = Evaluation(
                 self._settings, vault=self._vault, embedder=embedder, lists=self._lists, answerer=self._answerer,
                 visual=self._visual,
             )  # fmt: skip
+            other._turn, other._closed = self._turn, self._closed  # the library that closes stops it too
+            yield other
         finally:
             close_text_model(embedder)
 
@@ -274,12 +291,15 @@ def compared(before: Run, after: Run) -> RunComparison:
         better=better,
         worse=worse,
         same=len(pairs) - len(better) - len(worse),
-        settings={
-            name: (before.settings.get(name, ""), after.settings.get(name, ""))
-            for name in sorted(before.settings.keys() | after.settings.keys())
-            if before.settings.get(name) != after.settings.get(name)
-        },
+        settings=_differing(before, after),
     )
+
+
+def _differing(before: Run, after: Run) -> dict[str, tuple[str, str]]:
+    """Return the settings that differ, before and after; the depth and the version are among them."""
+    one, other = ({"k": str(run.k), "version": run.version, **run.settings} for run in (before, after))
+    names = sorted(one.keys() | other.keys())
+    return {name: (one.get(name, ""), other.get(name, "")) for name in names if one.get(name) != other.get(name)}
 
 
 def _difference(pairs: Sequence[QueryChange], metric: str) -> Figure:

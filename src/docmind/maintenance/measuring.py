@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,10 +100,13 @@ class Measuring:
         return scored([page.grade for page in found], [page.grade for page in query.relevant], self._k), found
 
     def _graded(self, query: LabelledQuery, hits: Sequence[MultimodalHit]) -> tuple[GradedPage, ...]:
-        """Return the hits with their grades; of a document that is graded as a whole, its first page has the grade."""
+        """Return the pages of hits, each once, with their grades.
+
+        Of a document that is graded as a whole, its first page has the grade.
+        """
         labels = _labels_of(query)
         graded, seen = list[GradedPage](), set[str]()
-        for hit in hits[: self._k]:
+        for hit in _once(hits[: self._k]):
             names = self._names(hit.doc_id, hit.document)
             page_no = 0 if self._by_document else hit.page_no
             grade = max(
@@ -139,6 +142,14 @@ class Measuring:
         is_on = any(states.get(name) in ("ran", "empty") for name in _LOOKS)
         state = "skipped" if not is_on else "passed" if findings >= needed else "failed"
         return GoldenScore(query.id, query.text, state, findings, needed)
+
+
+def _once(hits: Iterable[MultimodalHit]) -> list[MultimodalHit]:
+    """Return the first hit of each page, which has several where passages are ranked."""
+    first: dict[str, MultimodalHit] = {}
+    for hit in hits:
+        first.setdefault(hit.page_id, hit)
+    return list(first.values())
 
 
 def _labels_of(query: LabelledQuery) -> Mapping[tuple[str, int], int]:

@@ -8,6 +8,7 @@ a library registers in the common one is not told.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -43,6 +44,8 @@ _REFUSALS = tuple(
     sorted(name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, ReadingError))
 )
 _LATENCIES_MS = (50, 100, 200, 500, 1000, 2500, 10000)
+
+_MOST_WAITING = 1000  # events that wait to be counted
 
 Reading = float | Mapping[str, float]
 """A value that is read at the moment, or one for each value of the metric's label."""
@@ -147,6 +150,7 @@ class Metrics:
             if not metric.is_read:
                 self._declare(metric)
         self._asking = threading.Lock()
+        self._waiting = deque[Event]()
         self._readings: dict[str, Reading] = {}
         for registry, is_of_process in ((self._of_process, True), (self._of_library, False)):
             registry.register(_Read(self, is_of_process))
@@ -165,9 +169,13 @@ class Metrics:
         }
 
     def count(self, event: Event) -> None:
-        """Count an event; one that no metric is made of is left alone."""
-        if (counter := self._counters.get(type(event))) is not None:
-            counter(event)
+        """Have an event counted before metrics are told next; one that no metric is made of is left alone.
+
+        It is only put aside: the library's code, cold after other work, would take 50 microseconds of every search.
+        """
+        self._waiting.append(event)
+        if len(self._waiting) >= _MOST_WAITING:
+            self._count_waiting()
 
     def exposition(self, readings: Mapping[str, Reading], *, is_open: bool) -> bytes:
         """Return all metrics in the text format; those of the process alone where the library is not open.
@@ -178,6 +186,7 @@ class Metrics:
         for name in readings:
             if not _BY_NAME[name].is_read:
                 raise KeyError(name)
+        self._count_waiting()
         with self._asking:
             self._readings = {**readings, "rag_library_open": float(is_open)}
             told: bytes = self._library.generate_latest(self._of_process)
@@ -195,6 +204,15 @@ class Metrics:
             for value, number in reading.items() if isinstance(reading, Mapping) else [("", reading)]:
                 family.add_metric([value] if metric.label else [], number)
             yield family
+
+    def _count_waiting(self) -> None:
+        while True:
+            try:
+                event = self._waiting.popleft()
+            except IndexError:
+                return
+            if (counter := self._counters.get(type(event))) is not None:
+                counter(event)
 
     def _declare(self, metric: Metric) -> None:
         kind = {"counter": self._library.Counter, "histogram": self._library.Histogram}[metric.kind]

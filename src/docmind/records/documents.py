@@ -687,7 +687,7 @@ class Status:
     pages_to_prepare: int = 0
     """Page images that picture search does not know yet; they are prepared in the background."""
     documents_to_prepare: int = 0
-    """Long documents of which most is found by its words only; the rest is prepared in the background."""
+    """Documents of which most is found by its words only; the rest is prepared in the background."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def test_code_of_a_known_language_knows_its_parts() -> None:
     source += "\n```c++\nclass A {\n};\n```\n\n```none\nx\ny\n```\n"
     code = [block for block in markdown(source, Losses()) if isinstance(block, Block) and block.kind == "code"]
     assert [(block.language, block.symbols) for block in code] == [
-        ("python", ((0, ()), (2, ("def ask",)))),
+        ("python", ((0, ("import os",)), (2, ("def ask",)))),
         ("cpp", ((0, ("class A",)),)),
         ("none", ()),
     ]

@@ -119,6 +119,18 @@ def locked_by_words(state: AppState, monkeypatch: pytest.MonkeyPatch) -> AppStat
     return state
 
 
+def test_who_looks_at_an_open_vault_neither_uses_nor_opens_it(locked_by_words: AppState) -> None:
+    state = locked_by_words
+    time.sleep(0.05)
+    assert state.opened() is state.open()
+    assert state.activity.idle_s() >= 0.05
+    assert wait_until(lambda: not state.opened().queue.progress().is_busy)
+    assert state.lock()
+    with pytest.raises(KeyUnavailableError):
+        state.opened()
+    assert not state.is_open
+
+
 def test_locking_drops_the_vault_and_ends_its_index(locked_by_words: AppState) -> None:
     state = locked_by_words
     assert state.is_lockable
