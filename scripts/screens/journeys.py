@@ -620,7 +620,7 @@ def evaluation(walk: Walk) -> None:
         walk.text("Saved")
         walk.go("/evaluation")
         walk.press("Measure with your own labels")
-        walk.text("A right page is among the first")
+        walk.page.get_by_text("A right page is among the first").wait_for(timeout=4 * WAIT_MS)
     walk.text("Over time")
     walk.take_all("report")
     walk.page.get_by_role("combobox", name="Compare with").click()

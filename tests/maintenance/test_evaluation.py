@@ -299,3 +299,15 @@ def test_a_run_that_cannot_be_read_is_told_and_can_be_removed(docmind: DocMind, 
     assert docmind.evaluation.remove(run.run_id).run_id == run.run_id
     with pytest.raises(NotFoundError):
         docmind.evaluation.get(run.run_id)
+
+
+def test_another_text_model_is_measured_without_the_library_taking_it(docmind: DocMind, tmp_path: Path) -> None:
+    folder = set_in(tmp_path / "birds")
+    own = docmind.evaluation.run(folder, k=2, answers=False)
+    with docmind.evaluation.with_text_model("minilm") as other:
+        run = other.run(folder, k=2, answers=False)
+    changed = docmind.evaluation.compare(own.run_id, run.run_id).settings
+    assert list(changed) == ["text model"], changed
+    assert docmind.embedder.name == own.settings["text model"] != run.settings["text model"]
+    with pytest.raises(ConfigError, match="no text model"), docmind.evaluation.with_text_model("none-such"):
+        pass

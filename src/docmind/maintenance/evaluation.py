@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from docmind import __version__
 from docmind.config import Settings
+from docmind.embedding import close_text_model, open_text_model
 from docmind.errors import CancelledError, ConfigError
 from docmind.evaluation import (
     VISUAL,
@@ -192,6 +193,25 @@ class Evaluation:
     def labels(self, thread_id: str | None = None) -> tuple[SourceLabel, ...]:
         """Return the user's labels, all or those of a conversation ("" for questions outside of any)."""
         return self._labels.all(thread_id)
+
+    @contextmanager
+    def with_text_model(self, name: str) -> Iterator[Evaluation]:
+        """Yield an evaluation that measures sets with another text model; the library keeps its own.
+
+        It is for sets with documents of their own: the user's labels are measured on the open library. Raises as
+        `open_text_model`.
+        """
+        named = self._settings.embedding.model_copy(update={"model": name})
+        embedder = open_text_model(self._settings.model_copy(update={"embedding": named}))
+        try:
+            other = Evaluation(
+                self._settings, vault=self._vault, embedder=embedder, lists=self._lists, answerer=self._answerer,
+                visual=self._visual,
+            )  # fmt: skip
+            other._turn, other._closed = self._turn, self._closed  # the library that closes stops it too
+            yield other
+        finally:
+            close_text_model(embedder)
 
     def _own_set(self) -> LabelledSet:
         names = {info.doc_id: info.document for info in self._vault.catalog.documents() if info.status == "ready"}

@@ -31,8 +31,7 @@ def draw(docmind: DocMind, *, is_first: bool) -> None:
         long_work.draw(going, _progress, key=WORK)
         return
     if going is not None and going.error is None:
-        st.session_state[state.EVALUATION_RUN] = going.result
-        st.session_state.pop(state.EVALUATION_BEFORE, None)
+        st.session_state[state.EVALUATION_RUN], st.session_state[state.EVALUATION_BEFORE] = going.result
         app_state().forget(WORK)
     elif going is not None and going.error is not None:
         errors.show(going.error)
@@ -57,10 +56,25 @@ def draw(docmind: DocMind, *, is_first: bool) -> None:
     errors.show_of(WORK)
 
 
+def compare_text_models(name: str) -> None:
+    """Measure the set that comes with DocMind with the text model in use and with another one.
+
+    They are compared once both have answered. Raises what starting raises.
+    """
+
+    def measure(docmind: DocMind, report: Report) -> tuple[str, str]:
+        with app_state().times.paused(), docmind.evaluation.with_text_model(name) as other:
+            before = docmind.evaluation.run(progress=lambda done, total: report(done, 2 * total))
+            after = other.run(progress=lambda done, total: report(total + done, 2 * total))
+        return after.run_id, before.run_id
+
+    app_state().start(WORK, measure)
+
+
 def _start(name: str) -> None:
-    def measure(docmind: DocMind, report: Report) -> str:
+    def measure(docmind: DocMind, report: Report) -> tuple[str, str]:
         with app_state().times.paused():
-            return docmind.evaluation.run(name, progress=report).run_id
+            return docmind.evaluation.run(name, progress=report).run_id, ""
 
     errors.heed(WORK, lambda: app_state().start(WORK, measure))
 

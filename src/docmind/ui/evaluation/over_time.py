@@ -43,7 +43,10 @@ def _is_low(run: RunSummary) -> bool:
 
 
 def chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
-    """Return the chart in Vega-Lite; it has its data inside, and loads nothing."""
+    """Return the chart in Vega-Lite; it has its data inside, and loads nothing.
+
+    Screen readers are told the points alone.
+    """
     points = [
         {
             "at": at,
@@ -91,12 +94,12 @@ def chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
         "layer": [
             {
                 "data": {"values": [{"value": LEAST_NDCG}]},
-                "mark": {"type": "rule", "strokeDash": [5, 4], "color": _ALARM, "opacity": 0.8},
+                "mark": {"type": "rule", "aria": False, "strokeDash": [5, 4], "color": _ALARM, "opacity": 0.8},
                 "encoding": {"y": y},
             },
             {
                 "transform": [{"filter": {"field": "metric", "equal": metric_name("ndcg")}}],
-                "mark": {"type": "rule", "opacity": 0.5, "strokeWidth": 3},
+                "mark": {"type": "rule", "aria": False, "opacity": 0.5, "strokeWidth": 3},
                 "encoding": {
                     "x": x,
                     "y": {**y, "field": "low"},
@@ -104,14 +107,21 @@ def chart(runs: Sequence[RunSummary]) -> dict[str, Any]:
                     "color": colour,
                 },
             },
-            {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {"x": x, "y": y, "color": colour}},
+            {"mark": {"type": "line", "aria": False, "strokeWidth": 2}, "encoding": {"x": x, "y": y, "color": colour}},
             {
                 "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
                 "encoding": {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": told},
             },
             {
                 "transform": [{"filter": {"field": "is_low", "equal": True}}],
-                "mark": {"type": "point", "size": 260, "strokeWidth": 2.5, "color": _ALARM, "shape": "circle"},
+                "mark": {
+                    "type": "point",
+                    "aria": False,
+                    "size": 260,
+                    "strokeWidth": 2.5,
+                    "color": _ALARM,
+                    "shape": "circle",
+                },
                 "encoding": {"x": x, "y": y},
             },
         ],

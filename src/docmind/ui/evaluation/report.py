@@ -24,6 +24,7 @@ from docmind.ui.evaluation.figures import (
 from docmind.wording import N_, _, ngettext, number_text
 
 _FAILED = 20  # queries that failed and are listed at first
+_FEW = 20  # questions, below which figures and intervals tell little
 _FOUND = 5  # pages of a query that are listed
 _OUTCOMES = {"answer": N_("Answered"), "maybe": N_("May answer"), "not found": N_("Not found")}
 _GOLDEN = {"passed": N_("passed"), "failed": N_("failed"), "skipped": N_("skipped")}
@@ -108,6 +109,8 @@ def _draw_figures(run: Run) -> None:
                     border=True, help=_(MEANINGS[metric]).format(k=run.k),
                 )  # fmt: skip
     st.caption(_("Below each mean: in 95 of 100 such samples of questions, the true mean lies in this interval."))
+    if run.answerable < _FEW:
+        st.caption(_("There are few questions: another one may change these figures a lot."))
     if run.visual_lift is not None:
         lift = run.visual_lift
         st.caption(

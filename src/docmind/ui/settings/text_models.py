@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from docmind.errors import DocMindError
 from docmind.rich_text import escape
 from docmind.ui.app import errors
 from docmind.ui.app.app_state import app_state
+from docmind.ui.evaluation.measuring import compare_text_models
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -53,7 +55,19 @@ def section(docmind: DocMind, settings: Settings) -> None:
 def _offer(docmind: DocMind, name: str) -> None:
     """Draw the button that makes a model the library's, and the result of pressing it."""
     st.caption(_("All documents are then prepared for it, which takes a while. You can go on asking meanwhile."))
-    st.button(_("Use this model"), key="text-model-use", on_click=errors.heed, args=(_KEY, lambda: _use(docmind, name)))
+    with st.container(horizontal=True):
+        st.button(
+            _("Use this model"), key="text-model-use", on_click=errors.heed, args=(_KEY, lambda: _use(docmind, name))
+        )
+        if not docmind.is_read_only and st.button(
+            _("Compare both first"), key="text-model-compare", icon=":material/compare_arrows:", type="tertiary",
+            help=_("Both answer the set that comes with DocMind: some minutes. Your library stays as it is."),
+        ):  # fmt: skip
+            outcome = errors.attempt(lambda: compare_text_models(name))
+            if isinstance(outcome, DocMindError):
+                errors.show(outcome)
+            else:
+                st.switch_page("evaluation.py")
 
 
 def _use(docmind: DocMind, name: str) -> None:
