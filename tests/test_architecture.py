@@ -376,7 +376,10 @@ def test_every_library_that_is_imported_is_declared() -> None:
     project = PROJECT["project"]
     declared = {
         canonicalize_name(Requirement(text).name)
-        for listed in [project["dependencies"], *map(project["optional-dependencies"].get, ("colpali", "local-llm", "traces"))]
+        for listed in [
+            project["dependencies"],
+            *map(project["optional-dependencies"].get, ("colpali", "local-llm", "traces")),
+        ]
         for text in listed
     }
     providers = metadata.packages_distributions()
