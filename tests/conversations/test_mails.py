@@ -118,3 +118,4 @@ def test_a_question_about_somebody_who_wrote_nothing_is_searched(desk: DocMind) 
 def test_a_search_is_narrowed_by_people_and_days(desk: DocMind, filters: Filters, documents: set[str]) -> None:
     hits = desk.search(Query("boiler lease", k=20, filters=filters)).hits
     assert {hit.document for hit in hits} == documents
+    assert set(desk.visual.pages.names(filters).values()) == documents  # of the lists of page images

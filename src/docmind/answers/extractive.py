@@ -516,7 +516,8 @@ class Extractive:
             is_fitting=(lead in clauses or names_are_met(asked, context))
             and fitting[proof] <= 0
             and not (extreme is None and _is_one_of_many(question, target, lead, units))
-            and _may_tell(question, lead, page),
+            and _may_tell(question, lead, page)
+            and not (target.kind == "count" and not _is_counted(question, lead)),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             degraded=degraded,
         )
@@ -779,7 +780,7 @@ def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
     if is_of_another_year(target, unit.text, around):
         return ANOTHER_YEAR
     is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
-    is_title = is_title or _names_columns(unit, page)
+    is_title = is_title or _names_columns(unit, page) or (is_of_values(target) and _is_title_of(unit, page))
     is_aside = unit.passage.is_aside and not is_contact(target, own)
     if is_title or is_aside or not is_statement(own):
         return NO_ANSWER
@@ -798,7 +799,7 @@ def _names_several(question: str, unit: _Unit) -> bool:
 
 
 def _is_counted(question: str, unit: _Unit) -> bool:
-    """Return whether a row, its header or its heading names what is counted: `chairs`, in the question's own words."""
+    """Return whether a passage, its header or its heading names what is counted: `chairs`, in the question's words."""
     counted = content_words(question)[:1]
     return not counted or bool(_meets(f"{unit.heading} {unit.text}", asked_words(counted[0])).any())
 
@@ -821,7 +822,7 @@ def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_
     """
     if not lead.passage.is_row:
         return False
-    if target.kind == "comparison" or (target.kind == "count" and not _is_counted(question, lead)):
+    if target.kind == "comparison":
         return True
     if target.kind in ("sum", "mean", "extreme") and asking_words(question).isdisjoint(words(lead.text)):
         return True
@@ -851,6 +852,11 @@ def _heads(unit: _Unit, page: _Page) -> bool:
     own = unit.own(page)
     is_first = page.record.page_no == 1 and unit.passage is page.passages[0][1]
     return is_first and not _SAYS.search(own) and not own.rstrip().endswith(_SENTENCE_ENDS) and not has_verb(own)
+
+
+def _is_title_of(unit: _Unit, page: _Page) -> bool:
+    """Return whether a passage is the title of its document: a number in it is that of a model or a version."""
+    return bool(own := words(unit.own(page))) and own == words(page.title)
 
 
 def _placed_names(asked: str) -> list[tuple[int, str]]:

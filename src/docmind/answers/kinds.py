@@ -35,6 +35,7 @@ _HEADED_BY = re.compile(
 )
 _TIME = re.compile(r"\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}(?:\.\d{2})?\s?(?:h|uhr|o'clock|a\.?m\.?|p\.?m\.?)\b|\b\d{1,2}h\b")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|https?://|www\.")
+_NAMED = re.compile(r"[ \u00a0]([^\W\d_a-zß-öø-ÿ][\w'’-]+)")  # a word with a capital behind a number
 _TELEPHONE = re.compile(r"(?:\+|\b0)[\d ().\-/]{7,24}\d|(?:\d[ .\-/]?){8,20}\d")
 _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"(?:\d+(?:[.,]\d+)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
@@ -244,8 +245,18 @@ def is_clause(number: str, text: str) -> bool:
 
 
 def _has_number(asked: Asked, text: str) -> bool:
-    """Return whether a number stands there that is no year, date, marker of an item, or number of the question."""
-    return any(one.readings.isdisjoint(asked.readings) for one in _numbers(text))
+    """Return whether a number stands there that is no year, date, marker of an item, or number of the question.
+
+    Neither does that of an address count that the question has: the 9 of `9 Mill Lane`.
+    """
+    return any(
+        one.readings.isdisjoint(asked.readings) and not _is_addressed(asked, text, one) for one in _numbers(text)
+    )
+
+
+def _is_addressed(asked: Asked, text: str, number: Value) -> bool:
+    after = _NAMED.match(text, number.end)
+    return after is not None and not asked.words.isdisjoint(words(after[1]))
 
 
 def _numbers(text: str) -> list[Value]:

@@ -26,7 +26,8 @@ from docmind.documents.columns import (
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.figures import Figures, images_of_figures, put_figures
-from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, readable_texts, stored_ocr
+from docmind.documents.filtered import allowed_documents, held_in
+from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, stored_ocr
 from docmind.documents.threads import join_thread
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
 from docmind.documents.words import Words
@@ -47,7 +48,7 @@ from docmind.records.documents import (
     readable_name,
     with_provenance,
 )
-from docmind.records.search import Degraded, Filters, StoredFacts
+from docmind.records.search import Degraded, Filters
 from docmind.storage import Connection, Database, Row
 from docmind.wording import _, ngettext
 
@@ -119,13 +120,6 @@ _DAMAGED_NAMED = 5  # damaged pages that one search names
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
 _OF_PAGE = (*_PLAIN, "image", "image_suffix", "thumbnail", "thumbnail_suffix", "blocks", "uncorrected", "ocr")
 _PAGE_COLUMNS = ", ".join(_OF_PAGE)
-
-# The day of a document and the people of a mail, which are those of the files attached to it too.
-_OF_MAILS = "dated, " + ", ".join(
-    f"CASE sender WHEN '' THEN coalesce((SELECT p.{one} FROM documents p WHERE p.doc_id = d.parent_id), '')"
-    f" ELSE {one} END"
-    for one in ("sender", "recipients")
-)
 
 # A document of the bin that a snapshot holds: only questions as of a snapshot find it, and its pages can be opened.
 _IS_KEPT = "d.deleted_at_ms IS NOT NULL AND EXISTS (SELECT 1 FROM segments g WHERE g.doc_id = d.doc_id)"
@@ -462,25 +456,7 @@ class Catalog:
 
         Documents in the bin are allowed only as of a snapshot that holds them.
         """
-        filters = self.enclosed.widened(filters)
-        held = self.held_in(filters.snapshots)
-        shown = "1" if held is not None else "deleted_at_ms IS NULL"
-        of_mails = _OF_MAILS if _is_of_mails(filters) else "'', '', ''"
-        rows = self._db.all(
-            f"SELECT doc_id, kind, added_at_ms, tags, document, {of_mails} FROM documents d WHERE {shown}"
-        )
-        collected: dict[str, set[str]] = {}
-        for collection_id in filters.collections:
-            for (doc_id,) in self._db.all("SELECT doc_id FROM collected WHERE collection_id = ?", (collection_id,)):
-                collected.setdefault(doc_id, set()).add(collection_id)
-        return [
-            doc_id
-            for doc_id, kind, added_at_ms, tags, *more in rows
-            if (held is None or doc_id in held)
-            and filters.allow(
-                StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), collected.get(doc_id, ()), *more)
-            )
-        ]
+        return list(allowed_documents(self._db, filters))
 
     def held_in(self, snapshots: Collection[str]) -> set[str] | None:
         """Return the documents that any of these snapshots holds; None for no snapshots."""
@@ -792,10 +768,6 @@ class Catalog:
             return replace(info, message=_("A part of what is known of it can't be read: vault.db is damaged there."))
 
 
-def _is_of_mails(filters: Filters) -> bool:
-    return bool(filters.senders or filters.recipients or filters.after or filters.before)
-
-
 def _now_ms() -> int:
     return int(time.time() * 1000)
 
@@ -804,17 +776,6 @@ def _some(names: Sequence[str]) -> dict[str, str]:
     """Return the first names for a sentence, and how many more there are."""
     more = f" and {len(names) - _DAMAGED_NAMED} more" if len(names) > _DAMAGED_NAMED else ""
     return {"told": "; ".join(names[:_DAMAGED_NAMED]), "more": more}
-
-
-def held_in(database: Database, snapshots: Collection[str]) -> set[str]:
-    """Return the documents that any of these snapshots holds."""
-    marks = ", ".join("?" * len(snapshots))
-    rows = database.all(
-        "SELECT g.doc_id FROM segments g JOIN snapshot_members m ON m.segment_no = g.segment_no JOIN snapshots s"
-        f" ON s.snapshot_no = m.snapshot_no WHERE s.snapshot_id IN ({marks})",
-        tuple(snapshots),
-    )
-    return {doc_id for (doc_id,) in rows}
 
 
 def _page(row: Row) -> PageRecord:

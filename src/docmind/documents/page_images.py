@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from docmind.documents.catalog import held_in
-from docmind.documents.enclosed import EnclosedFiles
 from docmind.documents.figures import Figures
-from docmind.documents.stored import artifact_of, readable_texts
+from docmind.documents.filtered import allowed_documents
+from docmind.documents.stored import artifact_of
 from docmind.records.documents import FIGURE, PAGE_IMAGE, ArtifactRef
-from docmind.records.search import Filters, StoredFacts
+from docmind.records.search import Filters
 from docmind.storage import Database
 
 IMAGE_SUFFIX = ".webp.enc"
@@ -77,22 +76,7 @@ class PageList:
 
         Documents in the bin are among them only as of a snapshot that holds them.
         """
-        filters = EnclosedFiles(self._db).widened(filters)
-        held = held_in(self._db, filters.snapshots) if filters.snapshots else None
-        sql = (
-            "SELECT doc_id, document, kind, added_at_ms, tags,"
-            " (SELECT group_concat(c.collection_id, ' ') FROM collected c"
-            " WHERE c.doc_id = d.doc_id) FROM documents d WHERE status = 'ready'"
-            f" AND {'deleted_at_ms IS NULL' if held is None else '1'}"
-        )
-        return {
-            doc_id: document
-            for doc_id, document, kind, added_at_ms, tags, collections in self._db.all(sql)
-            if (held is None or doc_id in held)
-            and filters.allow(
-                StoredFacts(doc_id, kind, added_at_ms, readable_texts(tags), (collections or "").split(), document)
-            )
-        }
+        return allowed_documents(self._db, filters, ready=True)
 
     def places_of(self, image: str) -> list[tuple[str, int]]:
         """Return the pages that show an image, as document id and page number."""

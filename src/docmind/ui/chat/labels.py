@@ -13,6 +13,7 @@ import streamlit as st
 from docmind.errors import DocMindError
 from docmind.records.answers import Source
 from docmind.records.evaluation import GOOD, NO_SOURCE, SourceLabel
+from docmind.rich_text import escape
 from docmind.ui.app import errors
 from docmind.ui.app.names import called
 from docmind.ui.app.page_links import Cited
@@ -38,7 +39,9 @@ def draw_label(docmind: DocMind, source: Source, question: str, key: str, cited:
     place = f"{key}-label-{cited.checkpoint_id}"
     st.session_state[place] = _grade(labels, question, source)
     st.pills(
-        _("Is page {page_no} of {document} a source for this?").format(page_no=source.page_no, document=called(source)),
+        _("Is page {page_no} of {document} a source for this?").format(
+            page_no=source.page_no, document=escape(called(source))
+        ),
         list(_GRADES),
         format_func=lambda grade: f"{_GRADES[grade][0]} {_(_GRADES[grade][1])}",
         key=place,
