@@ -1,9 +1,10 @@
 """Ratios of each hot path to the usual alternative, measured within one run.
 
-    .venv/bin/python scripts/bench [NAME ...] [--size N] [--pdf PDF ...] [--many N] [--folder DIR]
+    .venv/bin/python scripts/bench [NAME ...] [--docs] [--size N] [--pdf PDF ...] [--many N] [--folder DIR]
 
 Times are wall clock on this machine, medians of several runs; rivals run in the same process and minute, so that the
-ratio holds where the machine's speed does not.
+ratio holds where the machine's speed does not. `--docs` puts what was measured, and on which machine, into
+`docs/benchmarks.md`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+
+from report import measure
 
 BENCHES = {
     "documents": ("seal", "read", "ingest", "files", "table", "growth"),
@@ -49,8 +52,13 @@ def main() -> int:
     parser.add_argument("--pdf", type=Path, nargs="+", default=[], help="looks: the pages that are looked at")
     parser.add_argument("--many", type=int, default=0, help="maxsim: pages that are searched through digests")
     parser.add_argument("--folder", type=Path, help="maxsim: where the pages are made; a temporary one unless said")
+    parser.add_argument("--docs", action="store_true", help="put what is measured into docs/benchmarks.md")
     options = parser.parse_args()
     names = options.names or list(WHERE)
+    if options.docs:
+        rest = [argument for argument in sys.argv[1:] if argument not in (*names, "--docs")]
+        command = [sys.executable, str(Path(__file__).parent)]
+        return max(measure(name, [*command, name, *rest]) for name in names)
     if len(names) > 1:  # a process each: none finds what another has loaded
         rest = [argument for argument in sys.argv[1:] if argument not in names]
         command = [sys.executable, str(Path(__file__).parent)]

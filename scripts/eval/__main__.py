@@ -1,6 +1,7 @@
 """Quality on a folder of labelled documents, by row.
 
     .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
+    .venv/bin/python scripts/eval sample
 
 The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
 needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
@@ -19,7 +20,8 @@ corpus. WHAT is one of
     fit-e5       means and directions of language of multilingual-e5-small, from plain text files
     fit-int8     ranges and outlying channels of the text models in int8, from plain text files
 
-`--vault` keeps the vault, and a second run measures at once.
+`--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
+with DocMind, and prints its figures into README.md and docs/evaluation.md.
 """
 
 from __future__ import annotations
@@ -74,6 +76,10 @@ def main() -> int:
 
 def _run(options: argparse.Namespace) -> None:
     folder: Path = options.folder
+    if str(folder) == "sample":
+        from sample import measure
+
+        return measure()
     if options.what == "fit-late":
         from late_projection import fit
 
