@@ -31,6 +31,8 @@ def library() -> Library:
 class Reads:
     """An engine that reads the same on each page, or fails from a page on."""
 
+    min_confidence = 0.5
+
     def __init__(self, ocr: Ocr, said: Sequence[str], fails: bool = False) -> None:
         self.mode, self.engine, self._said, self._fails = "auto", "rapidocr", list(said), fails
         self._ocr, self.choices = ocr, list[OcrChoice]()
