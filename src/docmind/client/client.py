@@ -7,7 +7,7 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -178,7 +178,8 @@ class Client:
         else:
             connection = http.client.HTTPConnection(parts.netloc, timeout=_TIMEOUT_S)
         try:
-            connection.request(verb, f"{parts.path}{API}{path}", body, headers)
+            with suppress(BrokenPipeError):  # refused before the body was taken: the answer says why
+                connection.request(verb, f"{parts.path}{API}{path}", body, headers)
             answer = connection.getresponse()
             raw = answer.read() if answer.status >= 300 else b""
         except (OSError, http.client.HTTPException) as error:
