@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from docmind.documents.page_vectors import half_bytes
 from docmind.documents.stored import readable_artifacts
 from docmind.records.documents import ArtifactRef
 from docmind.storage import Database
@@ -34,13 +35,7 @@ class FigureVectors:
 
         Raises `ValueError` where a vector is not one row of finite numbers.
         """
-        rows = []
-        for image, vector in vectors.items():
-            with np.errstate(over="ignore"):  # a value out of range becomes infinite, and is refused
-                half = np.asarray(vector, np.float32).astype("<f2")
-            if half.ndim != 1 or not len(half) or not np.isfinite(half).all():
-                raise ValueError("a figure has one vector of finite numbers")
-            rows.append((image, fingerprint, half.tobytes()))
+        rows = [(image, fingerprint, half_bytes(vector, "figure")) for image, vector in vectors.items()]
         with self._db.transaction() as db:
             db.executemany(
                 "INSERT OR REPLACE INTO figure_vectors (image, fingerprint, vector) SELECT ?1, ?2, ?3"

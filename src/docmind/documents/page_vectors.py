@@ -16,6 +16,15 @@ from docmind.wording import _
 _CHUNK = 500
 
 
+def half_bytes(vector: np.ndarray, owner: str) -> bytes:
+    """Return a vector `(dim,)` as float16 bytes, little-endian. Raises `ValueError`, which names its `owner`."""
+    with np.errstate(over="ignore"):  # a value out of range becomes infinite, and is refused
+        half = np.asarray(vector, np.float32).astype("<f2")
+    if half.ndim != 1 or not len(half) or not np.isfinite(half).all():
+        raise ValueError(f"a {owner} has one vector of finite numbers")
+    return half.tobytes()
+
+
 class PageVectors:
     """The table of vectors of page images. Thread-safe as `Database` is."""
 
@@ -29,13 +38,7 @@ class PageVectors:
 
         Raises `ValueError` where a vector is not one row of finite numbers.
         """
-        rows = []
-        for image, vector in vectors.items():
-            with np.errstate(over="ignore"):  # a value out of range becomes infinite, and is refused
-                half = np.asarray(vector, np.float32).astype("<f2")
-            if half.ndim != 1 or not len(half) or not np.isfinite(half).all():
-                raise ValueError("a page has one vector of finite numbers")
-            rows.append((image, fingerprint, half.tobytes()))
+        rows = [(image, fingerprint, half_bytes(vector, "page")) for image, vector in vectors.items()]
         with self._db.transaction() as db:
             db.executemany(
                 "INSERT OR REPLACE INTO page_vectors (image, fingerprint, vector) SELECT ?1, ?2, ?3"
