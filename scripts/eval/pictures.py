@@ -20,7 +20,7 @@ from harness import Times, at_rank
 from PIL import Image
 
 from docmind.application import DocMind
-from docmind.reading.ocr.engine import telling
+from docmind.reading.ocr.query_pictures import telling
 from docmind.records.query import Query
 from docmind.records.search import Filters, ListName, MultimodalHit, Sightings
 from docmind.search.lists import CollectedLists, ListResult, listed

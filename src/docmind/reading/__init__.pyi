@@ -5,8 +5,10 @@ from .file_type import MARKED_UP, has_known_name, is_code, is_plain, is_short_ma
 from .formats import Rules
 from .formats.image import open_picture, open_query
 from .llama_reader import FileReader
-from .ocr.engine import ENGINE_NAMES, Ocr, OcrPass, PictureText, engines, languages, ocr_text, telling, turn_of
+from .ocr.document_pass import OcrPass
+from .ocr.engine import ENGINE_NAMES, Ocr, engines, languages, ocr_text
 from .ocr.pictures import may_be_read
+from .ocr.query_pictures import PictureText, telling, turn_of
 from .pandoc import find_pandoc, is_better_by_pandoc, pandoc_capability, version_of_pandoc
 from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
 from .reader import Reader, Reading

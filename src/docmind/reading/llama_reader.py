@@ -14,7 +14,8 @@ from typing import Any, Self
 from docmind.config import ReadingSettings
 from docmind.documents import FACTS, language_of
 from docmind.errors import NotFoundError
-from docmind.reading.ocr.engine import Ocr, OcrPass
+from docmind.reading.ocr.document_pass import OcrPass
+from docmind.reading.ocr.engine import Ocr
 from docmind.reading.reader import Reader
 from docmind.records.documents import Upload, page_id_of
 from docmind.runtime import ALONE

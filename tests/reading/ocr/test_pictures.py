@@ -16,7 +16,8 @@ from docmind.blocks import unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.errors import EmptyFileError
-from docmind.reading.ocr.engine import Ocr, OcrPass
+from docmind.reading.ocr.document_pass import OcrPass
+from docmind.reading.ocr.engine import Ocr
 from docmind.reading.reader import Reader
 from docmind.records.documents import OcrChoice, ParsedPage, Upload
 from papers import print_of
