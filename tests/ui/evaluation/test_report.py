@@ -52,7 +52,7 @@ def drawn_report() -> None:
     from docmind.ui.evaluation import report
     from ui.evaluation.test_report import run
 
-    report.draw(run(0.5))
+    report.draw(run(0.5), {})
 
 
 def test_a_report_tells_figures_outcomes_and_failures_in_words() -> None:
@@ -77,12 +77,13 @@ def drawn_comparison() -> None:
     from docmind.ui.evaluation import comparison
     from ui.evaluation.test_report import compared
 
-    comparison.draw(compared())
+    comparison.draw(compared(), {"retrieve.fusion": "Search by"})
 
 
 def compared() -> RunComparison:
     before, after = run(0.5), run(0.7)
     differences = {"ndcg": Figure(0.2, 0.1, 0.3), "recall": Figure(-0.2, -0.3, -0.1), "mrr": Figure(0.1, -0.1, 0.3)}
+    differences["precision"] = Figure(0.0, 0.0, 0.0)
     better = tuple(QueryChange(score(name, 0.0), score(name, 1.0)) for name in ("a", "b", "c"))
     worse = (QueryChange(score("d", 1.0), score("d", 0.5)),)
     return RunComparison(before, after, differences, better, worse, 7, {"retrieve.fusion": ("sum", "rrf")})
@@ -94,10 +95,11 @@ def test_a_comparison_names_the_settings_and_the_queries_that_changed() -> None:
     told = "\n".join(part.value for part in test.markdown)
     assert "**3 better, 1 worse, 7 the same**" in told
     rows = [line.replace("\\", "").replace("\u2060", "") for line in told.splitlines() if line.startswith("|")]
-    assert "| retrieve.fusion | sum | rrf |" in rows
+    assert "| Search by (retrieve.fusion) | sum | rrf |" in rows
     assert "| nDCG | 0.50 → 0.70 | +0.20 (+0.10 to +0.30) | better |" in rows
     assert "| Recall | 0.50 → 0.70 | −0.20 (−0.30 to −0.10) | worse |" in rows
     assert "| MRR | 0.50 → 0.70 | +0.10 (−0.10 to +0.30) | not clear |" in rows
+    assert "| Precision | 0.50 → 0.70 | 0.00 (0.00 to 0.00) | the same |" in rows
     assert [one.label[:11] for one in test.expander] == ["0.00 → 1.00"] * 3 + ["1.00 → 0.50"]
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from docmind.records.evaluation import LABELS, METRICS, Figure, QueryChange, RunComparison
 from docmind.ui.app.format import when
-from docmind.ui.evaluation.figures import draw_table, metric_name, signed, value
+from docmind.ui.evaluation.figures import draw_table, metric_name, setting_name, signed, value
 from docmind.ui.evaluation.report import draw_query
 from docmind.wording import _, number_text
 
 _SHOWN = 20  # queries that are listed of each kind
 
 
-def draw(compared: RunComparison) -> None:
-    """Draw the comparison."""
+def draw(compared: RunComparison, titles: Mapping[str, str]) -> None:
+    """Draw the comparison; `titles` are those of settings, by name."""
     st.subheader(_("Compared"), anchor=False)
     st.markdown(
         _("{before} → {after}").format(before=when(compared.before.made_at_ms), after=when(compared.after.made_at_ms))
     )
     st.markdown(f"**{summary(compared)}**")
-    _draw_settings(compared)
+    _draw_settings(compared, titles)
     rows = [
         (
             metric_name(metric),
@@ -54,17 +54,21 @@ def _difference(difference: Figure) -> str:
 
 
 def _verdict(difference: Figure) -> str:
-    """Return what the interval tells: where it holds 0, the two runs may be as good as each other."""
+    """Return what the interval tells: where it holds 0 among others, that is not clear."""
     if difference.low > 0:
         return _("better")
+    if difference.low == difference.high == 0:
+        return _("the same")
     return _("worse") if difference.high < 0 else _("not clear")
 
 
-def _draw_settings(compared: RunComparison) -> None:
+def _draw_settings(compared: RunComparison, titles: Mapping[str, str]) -> None:
     if not compared.settings:
         st.caption(_("Both runs have the same settings and models."))
         return
-    rows = [(name, before or "–", after or "–") for name, (before, after) in compared.settings.items()]
+    rows = [
+        (setting_name(name, titles), before or "–", after or "–") for name, (before, after) in compared.settings.items()
+    ]
     draw_table((_("Setting"), _("Before"), _("After")), rows, "evaluation-changed-settings")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -56,6 +56,11 @@ def run_name(run: RunSummary) -> str:
     ndcg = run.figures.get("ndcg")
     told = f"{metric_name('ndcg')} {value(ndcg.mean)}" if ndcg is not None else ""
     return " · ".join(part for part in (when(run.made_at_ms), told, one_line(set_name(run.set_name))) if part)
+
+
+def setting_name(name: str, titles: Mapping[str, str]) -> str:
+    """Return what the Settings page calls a setting, with its technical name; that alone where it stands nowhere."""
+    return f"{titles[name]} ({name})" if name in titles else name
 
 
 def language_of(code: str) -> str:

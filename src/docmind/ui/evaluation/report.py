@@ -18,6 +18,7 @@ from docmind.ui.evaluation.figures import (
     language_of,
     metric_name,
     set_name,
+    setting_name,
     stage_name,
     value,
 )
@@ -46,8 +47,8 @@ _CATEGORIES = {
 }
 
 
-def draw(run: Run) -> None:
-    """Draw the report."""
+def draw(run: Run, titles: Mapping[str, str]) -> None:
+    """Draw the report; `titles` are those of settings, by name."""
     st.caption(_told(run))
     _draw_headline(run)
     _draw_figures(run)
@@ -58,7 +59,7 @@ def draw(run: Run) -> None:
     _draw_golden(run)
     _draw_stages(run.stages)
     _draw_failed(run)
-    _draw_settings(run)
+    _draw_settings(run, titles)
     if run.skipped:
         skipped = ngettext("{n} row of the set was left out", "{n} rows of the set were left out", len(run.skipped))
         with st.expander(count(skipped, len(run.skipped)), icon=":material/info:"):
@@ -245,8 +246,9 @@ def _page(page: GradedPage, *, is_own: bool) -> str:
     return f"[{told}]({reader_link(page.doc_id, page.page_no)})" if is_linked else told
 
 
-def _draw_settings(run: Run) -> None:
+def _draw_settings(run: Run, titles: Mapping[str, str]) -> None:
     if not run.settings:
         return
+    rows = [(setting_name(name, titles), value) for name, value in run.settings.items()]
     with st.expander(_("Settings and models of this run"), icon=":material/tune:"):
-        draw_table((_("Setting"), _("Value")), list(run.settings.items()), "evaluation-settings")
+        draw_table((_("Setting"), _("Value")), rows, "evaluation-settings")

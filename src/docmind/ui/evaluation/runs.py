@@ -32,20 +32,21 @@ def draw(docmind: DocMind, runs: Sequence[RunSummary]) -> None:
     if st.session_state.get(state.EVALUATION_RUN) not in known:
         st.session_state[state.EVALUATION_RUN] = runs[0].run_id
     chosen, before = _chosen(known)
+    titles = {info.name: info.title for info in docmind.settings.list()}
     over_time.draw([run for run in reversed(runs) if run.set_name == chosen.set_name])
     if before is not None:
         compared = errors.attempt(lambda: docmind.evaluation.compare(before.run_id, chosen.run_id))
         if isinstance(compared, DocMindError):
             errors.show(compared)
         else:
-            comparison.draw(compared)
+            comparison.draw(compared, titles)
     st.subheader(_("Report"), anchor=False)
     run = errors.attempt(lambda: docmind.evaluation.get(chosen.run_id))
     if isinstance(run, DocMindError):
         errors.show(run)
         run = None
     else:
-        report.draw(run)
+        report.draw(run, titles)
     _draw_actions(docmind, chosen, run)
 
 
