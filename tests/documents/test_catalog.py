@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docmind.documents.catalog import Catalog, PageRecord
+from docmind.documents.enclosed import EnclosedFiles
 from docmind.documents.words import Words
 from docmind.errors import NotFoundError
 from docmind.records.documents import ArtifactRef, Box, DocumentInfo, PageView
@@ -190,3 +191,21 @@ def test_ids_of_artifacts_are_read_without_the_pages(catalog: Catalog, database:
     assert Catalog(Heard(heard)).artifact_ids() == set()  # pyright: ignore[reportArgumentType]
     plan = " ".join(row[-1] for row in database.all(f"EXPLAIN QUERY PLAN {asked[0]}"))
     assert plan.count("SCAN pages USING COVERING INDEX") == 2
+
+
+def test_what_lies_in_a_document_is_found_by_an_index(database: Database) -> None:
+    """A library of 10,000 documents is shown at once: none of them is compared with all others."""
+    plans: list[list[str]] = []
+
+    def heard(sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        plans.append([str(row[-1]) for row in database.all(f"EXPLAIN QUERY PLAN {sql}", parameters)])
+        return []
+
+    Catalog(Heard(heard)).documents()  # pyright: ignore[reportArgumentType]
+    inside = EnclosedFiles(Heard(heard))  # pyright: ignore[reportArgumentType]
+    inside.below(["one"])
+    inside.below(["one"], in_bin=False)
+    assert len(plans) == 3
+    for plan in plans:
+        assert any("INDEX documents_parent (parent_id=?)" in step for step in plan), plan
+        assert not {"SCAN c", "SCAN documents"} & set(plan), plan

@@ -283,9 +283,10 @@ class Catalog:
             ]
             named += images_of_figures(db, doc_id)
             named += db.execute("SELECT original, original_suffix FROM documents WHERE doc_id = ?", (doc_id,))
-            for (child,) in db.execute("SELECT doc_id FROM uploads WHERE parent_id = ?", (doc_id,)).fetchall():
+            inside = "FROM uploads WHERE parent_id = ? AND parent_id <> ''"
+            for (child,) in db.execute(f"SELECT doc_id {inside}", (doc_id,)).fetchall():
                 named += db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (child,))
-            db.execute("DELETE FROM uploads WHERE parent_id = ?", (doc_id,))
+            db.execute(f"DELETE {inside}", (doc_id,))
             if not keep_uploads:
                 named += db.execute("SELECT artifact, artifact_suffix FROM uploads WHERE doc_id = ?", (doc_id,))
                 db.execute("DELETE FROM uploads WHERE doc_id = ?", (doc_id,))

@@ -166,7 +166,10 @@ PARENT = (
     " FROM documents p WHERE p.doc_id = d.parent_id"
     " AND (p.deleted_at_ms IS NULL OR d.deleted_at_ms IS NOT NULL))"
 )
-_ENCLOSED = "(SELECT count(*) FROM documents c WHERE c.parent_id = d.doc_id AND c.deleted_at_ms IS NULL)"
+# Without `<> ''` each document would be compared with each: the index has only those that lie in another one.
+_ENCLOSED = (
+    "(SELECT count(*) FROM documents c WHERE c.parent_id = d.doc_id AND c.parent_id <> '' AND c.deleted_at_ms IS NULL)"
+)
 OCR_PAGES = "(SELECT count(*) FROM pages p WHERE p.doc_id = d.doc_id AND p.text_source = 'ocr')"
 
 COLUMNS: tuple[Column, ...] = (

@@ -29,9 +29,10 @@ _BELOW = (
     "WITH RECURSIVE below (doc_id) AS (SELECT value FROM json_each(?1) UNION"
     " SELECT {column} FROM {table} JOIN below ON {table}.parent_id = below.doc_id{where}) "
 )
-_CHILDREN = _BELOW.format(column="documents.doc_id", table="documents", where="")
+_HAS_PARENT = " WHERE documents.parent_id <> ''"  # as the index has it
+_CHILDREN = _BELOW.format(column="documents.doc_id", table="documents", where=_HAS_PARENT)
 _CHILDREN_SHOWN = _BELOW.format(
-    column="documents.doc_id", table="documents", where=" WHERE documents.deleted_at_ms IS NULL"
+    column="documents.doc_id", table="documents", where=f"{_HAS_PARENT} AND documents.deleted_at_ms IS NULL"
 )
 _FILES = _BELOW.format(column="enclosed.doc_id", table="enclosed", where="")
 _ABOVE = (
@@ -168,7 +169,8 @@ def note_children(db: Connection) -> None:
     """Note documents that name a parent which does not know them, as one that was brought back, in the transaction."""
     lacking = db.execute(
         "SELECT d.parent_id, d.document, d.doc_id, d.bytes FROM documents d JOIN documents p ON p.doc_id = d.parent_id"
-        " WHERE NOT EXISTS (SELECT 1 FROM enclosed e WHERE e.parent_id = d.parent_id AND e.doc_id = d.doc_id)"
+        " WHERE d.parent_id <> '' AND NOT EXISTS"
+        " (SELECT 1 FROM enclosed e WHERE e.parent_id = d.parent_id AND e.doc_id = d.doc_id)"
         " ORDER BY d.document"
     ).fetchall()
     for parent_id, name, doc_id, size in lacking:
@@ -186,8 +188,9 @@ def hand_over(db: Connection, doc_ids: Collection[str]) -> None:
         "UPDATE documents SET parent_id = (SELECT e.parent_id FROM enclosed e JOIN documents p ON p.doc_id ="
         " e.parent_id WHERE e.doc_id = documents.doc_id AND p.deleted_at_ms IS NULL AND e.parent_id <> e.doc_id"
         " AND e.parent_id NOT IN (SELECT value FROM json_each(?1)) ORDER BY p.added_at_ms LIMIT 1)"
-        " WHERE parent_id IN (SELECT value FROM json_each(?1)) AND EXISTS (SELECT 1 FROM enclosed e JOIN documents p"
-        " ON p.doc_id = e.parent_id WHERE e.doc_id = documents.doc_id AND p.deleted_at_ms IS NULL"
+        " WHERE parent_id <> '' AND parent_id IN (SELECT value FROM json_each(?1))"
+        " AND EXISTS (SELECT 1 FROM enclosed e JOIN documents p ON p.doc_id = e.parent_id"
+        " WHERE e.doc_id = documents.doc_id AND p.deleted_at_ms IS NULL"
         " AND e.parent_id <> e.doc_id AND e.parent_id NOT IN (SELECT value FROM json_each(?1)))",
         (going,),
     )

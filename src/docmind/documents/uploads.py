@@ -133,7 +133,9 @@ class Uploads:
     def enclosed(self, parent_id: str) -> list[int]:
         """Return the ids of the waiting files that lie in a document, in their order."""
         rows = self._db.all(
-            "SELECT upload_id FROM uploads WHERE parent_id = ? AND state = 'waiting' ORDER BY upload_id", (parent_id,)
+            "SELECT upload_id FROM uploads WHERE parent_id = ? AND parent_id <> '' AND state = 'waiting'"
+            " ORDER BY upload_id",
+            (parent_id,),
         )
         return [upload_id for (upload_id,) in rows]
 
