@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from ir_measures import RR, P, R, nDCG
 
-from docmind.evaluation import difference_of, figure_of, scored
+from docmind.evaluation import difference_of, figure_of, metrics, scored
+from each import each_of
 
 K = 5
 
@@ -60,6 +61,24 @@ def test_an_interval_holds_the_true_mean_in_93_to_97_of_100_sets() -> None:
             figure = figure_of(values.tolist())
             held += figure.low <= truth <= figure.high
         assert 930 <= held <= 970, (queries, held)
+
+
+@each_of("queries, changed", [(60, 0.2), (170, 0.2), (170, 0.1)])
+def test_an_interval_of_differences_holds_the_true_one(queries: int, changed: float) -> None:
+    """A change of a setting moves few queries, and more of them down than up. 1,000 sets."""
+    random = np.random.default_rng(12)
+    moves, odds = np.array([-0.5, -0.37, -0.13, 0.13, 0.37, 0.5]), np.array([0.7, 0.7, 0.7, 0.3, 0.3, 0.3]) / 3
+    held = 0
+    for _ in range(1_000):
+        values = np.where(random.random(queries) < changed, random.choice(moves, queries, p=odds), 0.0)
+        figure = figure_of(values.tolist())
+        held += figure.low <= changed * float(moves @ odds) <= figure.high
+    assert 930 <= held <= 975, held
+
+
+def test_the_quantile_of_student() -> None:
+    table = {1: 12.706, 2: 4.303, 5: 2.571, 6: 2.447, 9: 2.262, 30: 2.042, 169: 1.974, 5_000: 1.960}
+    assert {freedom: metrics._student(freedom) for freedom in table} == pytest.approx(table, abs=2e-3)
 
 
 def test_differences_are_paired() -> None:
