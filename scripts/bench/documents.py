@@ -6,14 +6,17 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import Times, filled_vault, fresh_vault, paper, questions, timed
+from harness import Times, filled_vault, fresh_vault, memory_of_tree_mb, paper, questions, timed
 
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings, Settings
 from docmind.records.documents import Upload
+
+_PASSAGES = (1_000, 10_000, 30_000)
 
 
 def bench_seal() -> None:
@@ -180,7 +183,7 @@ def bench_table(options: argparse.Namespace) -> None:
 
 
 def bench_growth() -> None:
-    """Compare adding one document to 1,000 with adding it to an empty vault."""
+    """Compare adding to 1,000 documents with adding to an empty vault; time a library of 1,000 to 30,000 passages."""
 
     def added(docmind: DocMind) -> float:
         times = Times()
@@ -194,3 +197,27 @@ def bench_growth() -> None:
     with filled_vault(documents=1_000, nodes=3_000) as settings, DocMind(settings) as docmind:
         full = added(docmind)
     print(f"add 5 pages: to an empty vault {empty:.0f} ms, to 1,000 documents {full:.0f} ms: {full / empty:.2f}x")
+    for passages in _PASSAGES:
+        _grown(passages)
+
+
+def _grown(passages: int) -> None:
+    """Print what a library of so many passages, ten a document, takes: to open, to list, and to search."""
+    with filled_vault(documents=passages // 10, nodes=passages) as settings:
+        with DocMind(settings) as docmind:
+            docmind.index.ready()  # fills it
+        started = time.perf_counter()
+        with DocMind(settings) as docmind:
+            docmind.index.ready()
+            opened = time.perf_counter() - started
+            docmind.search("warm")
+            listed = timed(docmind.documents.all, 5).median
+            searched = Times()
+            for question in questions(60):
+                with searched.one():
+                    docmind.search(question)
+            memory = memory_of_tree_mb()
+    print(
+        f"{passages:,} passages of {passages // 10:,} documents: opened in {opened:.2f} s, listed in {listed:.0f} ms, "
+        f"searched in {searched}, {memory:.0f} MB"
+    )
