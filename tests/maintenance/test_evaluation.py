@@ -289,6 +289,15 @@ def test_nothing_is_left_in_runs_of_what_is_erased(docmind: DocMind) -> None:
     assert {score.text for score in docmind.evaluation.get(run.run_id).scores} == {""}
 
 
+def test_a_run_over_labels_keeps_no_name_that_it_was_filtered_by(docmind: DocMind) -> None:
+    labelled(docmind)
+    run = docmind.evaluation.run(LABELS, k=2, filters={"document": "storks.txt"}, answers=False)
+    assert run.filters == {"document": "storks.txt"}
+    ((record, summary),) = docmind.vault.database.all("SELECT record, summary FROM evaluation_runs")
+    assert "storks" not in zlib.decompress(record).decode() + summary
+    assert docmind.evaluation.get(run.run_id).filters == docmind.evaluation.runs()[0].filters == {"document": "…"}
+
+
 def test_a_run_that_cannot_be_read_is_told_and_can_be_removed(docmind: DocMind, tmp_path: Path) -> None:
     run = docmind.evaluation.run(set_in(tmp_path / "birds"), answers=False)
     with docmind.vault.database.transaction() as db:
