@@ -250,6 +250,9 @@ def test_labels_are_given_changed_and_removed(docmind: DocMind) -> None:
     for bad in (("  ", herons, 1, GOOD), ("q", herons, 1, 7)):
         with pytest.raises(ConfigError):
             docmind.evaluation.label(*bad)
+    for odd in (("q" * 20_001, herons, 1, GOOD), ("half \ud800", herons, 1, GOOD), ("q", herons, 2**63, GOOD)):
+        with pytest.raises(ConfigError):
+            docmind.evaluation.label(*odd)
     with pytest.raises(NotFoundError):
         docmind.evaluation.label("q", herons, 9, GOOD)
     with pytest.raises(NotFoundError):

@@ -28,7 +28,7 @@ from docmind.evaluation.labels import SourceLabels
 from docmind.evaluation.questions import question_of
 from docmind.records.documents import Upload
 from docmind.records.evaluation import LABELS, SAMPLE, GradedPage
-from docmind.records.values import LONGEST_QUESTION
+from docmind.records.values import LONGEST_QUESTION, is_sound
 from docmind.rich_text import one_line
 from docmind.storage import is_folder, is_regular, reading
 from docmind.wording import _, number_text
@@ -253,14 +253,9 @@ def _too_many(path: Path, most: int) -> ConfigError:
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_QUESTION:
         raise ValueError(_("{name} is no text").format(name=name))
-    if "\0" in value or not _is_unicode(value):
+    if "\0" in value or not is_sound(value):
         raise ValueError(_("{name} is no text").format(name=name))
     return value
-
-
-def _is_unicode(text: str) -> bool:
-    """Return whether a text can be stored; half a surrogate pair of JSON, or a byte of a file name, cannot."""
-    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _fact(value: object) -> str:
@@ -369,7 +364,7 @@ def _documents_of(folder: Path, skipped: list[str]) -> list[Path]:
     for one in sorted(place.iterdir()):
         if one.name.startswith(".") or is_folder(one):
             continue
-        if not is_regular(one) or not _is_unicode(one.name):
+        if not is_regular(one) or not is_sound(one.name):
             skipped.append(_("{path} can't be read: {reason}.").format(path=one_line(one.name), reason=_NO_FILE))
         elif one.stat().st_size > _LARGEST_FILE:
             skipped.append(_("{path} is larger than {most} MB.").format(path=one.name, most=_LARGEST_MB))
