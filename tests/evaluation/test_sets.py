@@ -219,6 +219,14 @@ def test_a_row_that_is_too_long_costs_itself_alone(tmp_path: Path, monkeypatch: 
     assert "row 2" in found.skipped[0]
 
 
+def test_a_file_of_nothing_but_junk_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sets, "_MOST_ROWS", 1_000)
+    folder = sample(tmp_path / "birds")
+    (folder / "queries.jsonl").write_text(json.dumps(ROW) + "\n" + "x\n\n" * 500)
+    with pytest.raises(ConfigError, match="has more than 1,000 rows"):
+        read_set(folder)
+
+
 def test_a_bomb_of_yaml_is_not_unpacked(tmp_path: Path) -> None:
     folder = sample(tmp_path / "birds")
     layers = "".join(f"- &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40))

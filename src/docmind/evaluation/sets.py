@@ -36,7 +36,7 @@ from docmind.wording import _, number_text
 MOST_QUERIES, MOST_DOCUMENTS, MOST_JUDGEMENTS = 20_000, 20_000, 1_000_000
 _LARGEST_MB, _LARGEST_GOLDEN = 512, 1 << 18
 _LARGEST_FILE = _LARGEST_MB << 20  # bytes of a document, of a list of queries or judgements, or of a corpus
-_LONGEST_LINE = 16 << 20  # characters of a row
+_MOST_ROWS, _LONGEST_LINE = 2_000_000, 16 << 20  # rows of a file, used or not, and characters of one
 _NAMED, _LONGEST_REASON = 100, 300  # rows that a run names, at most, and characters of what it says of each
 _LONGEST_FACT, _MOST_TAGS = 60, 50  # characters of a language, a category or a tag, and tags of a query
 _GRADES = range(11)
@@ -191,11 +191,16 @@ def _rows(path: Path, skipped: list[str]) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def _lines(path: Path, skipped: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a file that are not empty, with their numbers. Raises `ConfigError` as `_opened`."""
+    """Yield the lines of a file that are not empty, with their numbers.
+
+    Raises `ConfigError` where there are too many, and as `_opened`.
+    """
     with _opened(path) as file, io.TextIOWrapper(file, "utf-8", "replace") as text:
         number = 0
         while line := text.readline(_LONGEST_LINE):
             number += 1
+            if number > _MOST_ROWS:
+                raise _too_many(path, _MOST_ROWS)
             if len(line) == _LONGEST_LINE:
                 skipped.append(_SKIPPED.format(file=path.name, number=number, reason=_("no JSON object")))
                 while (rest := text.readline(_LONGEST_LINE)) and not rest.endswith("\n"):
