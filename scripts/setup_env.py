@@ -1,7 +1,7 @@
 """Make the environment that DocMind runs in: `.venv` beside this folder, with the exact versions of constraints.txt.
 
 Shared by run_app.py and run_tests.py; alone (`python3 scripts/setup_env.py`, with the names of extras: `--test`,
-`--colpali`, `--local-llm`, `--pandoc`) it only installs.
+`--colpali`, `--local-llm`, `--pandoc`, `--traces`) it only installs.
 Python 2.7 can parse it, and is told that it is too old. While the stamp in `.venv` names the lock (what pip would be
 asked for), no pip runs and no network is used.
 """
@@ -24,6 +24,7 @@ LOCK = ".docmind-setup.lock"
 LOG = ".docmind-setup.log"
 UNFINISHED = ".docmind-setup.unfinished"  # there while an installation changes files, and after one that was cut off
 WISHES = ".docmind-setup.wishes"  # a JSON list of extras, written by the app, whose own programs have no network
+EXTRAS = ("test", "colpali", "local-llm", "pandoc", "traces")
 WISHED = ("colpali", "local-llm")
 FREE_MB = {"create": 6000, "rebuild": 6000, "update": 1500}  # the files installed and the wheels they come from
 # Everything but the packages' own tests, whose byte code is 80 MB that nothing loads.
@@ -277,9 +278,9 @@ def end_quietly(main):
 
 def main():
     extras = [argument.replace("--", "", 1) for argument in sys.argv[1:]]
-    if not set(extras) <= {"test", "colpali", "local-llm", "pandoc"}:
-        message = "DocMind: setup_env.py takes --test, --colpali, --local-llm and --pandoc only, not {0}."
-        raise SetupError(message.format(sys.argv[1:]))
+    if not set(extras) <= set(EXTRAS):
+        known = ", ".join("--" + extra for extra in EXTRAS)
+        raise SetupError("DocMind: setup_env.py takes {0} only, not {1}.".format(known, sys.argv[1:]))
     ensure(extras=extras)
     return 0
 

@@ -253,6 +253,18 @@ def test_the_example_names_every_setting_with_its_default(monkeypatch: pytest.Mo
         assert loaded == Settings.load()
 
 
+def test_the_example_shows_no_value_that_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCMIND_DATA_DIR", str(tmp_path / "heron"))
+    for name in ("KEYS__PASSPHRASE", "KEYS__RECOVERY_CODE", "LLM__API_KEY", "WEB__API_KEY", "QDRANT__API_KEY"):
+        assert f"DOCMIND_{name}" in {variable(path) for path in EVERY}
+        monkeypatch.setenv(f"DOCMIND_{name}", "heron-heron")
+    monkeypatch.setenv("DOCMIND_TRACES__URL", "http://127.0.0.1/heron")
+    written = CliRunner().invoke(main, ["settings", "--example"])
+    assert written.exit_code == 0
+    assert "DOCMIND_LLM__API_KEY" in written.output
+    assert "heron" not in written.output
+
+
 def test_every_setting_has_one_line_of_description() -> None:
     for one in Settings.variables():
         assert one.group.endswith("."), one.name

@@ -34,6 +34,7 @@ BENCHES = {
     "programs": ("rest",),
     "children": ("children",),
     "mails": ("mails",),
+    "observed": ("observed",),
 }
 """By module; each function is named `bench_NAME`."""
 WHERE = {name: module for module, names in BENCHES.items() for name in names}
@@ -47,7 +48,8 @@ def main() -> int:
         "--size",
         type=int,
         default=0,
-        help="pages of looks and maxsim, memories of memory, documents of library, files of files, rows of table",
+        help="pages of looks and maxsim, memories of memory, documents of library, files of files, rows of table, "
+        "searches of observed",
     )
     parser.add_argument("--pdf", type=Path, nargs="+", default=[], help="looks: the pages that are looked at")
     parser.add_argument("--many", type=int, default=0, help="maxsim: pages that are searched through digests")

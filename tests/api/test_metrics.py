@@ -86,7 +86,11 @@ def test_who_may_ask_and_what_a_locked_library_tells(tmp_path: Path) -> None:
             (name, str(run.figures[name].mean)) for name in ("ndcg", "recall", "mrr")
         ]
 
+        lost = {"authorization": f"Bearer {desk.tokens.new('lost').secret}"}
+        assert client.get("/metrics", headers=lost).status_code == 200
+        desk.tokens.revoke("lost")  # nobody asks between this and the lock
         is_locked = True
+        assert client.get("/metrics", headers=lost).status_code == 423
         told = client.get("/metrics", headers=given)
         assert told.status_code == 200
         assert "\nrag_library_open 0.0\n" in told.text

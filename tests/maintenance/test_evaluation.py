@@ -250,6 +250,9 @@ def test_labels_are_given_changed_and_removed(docmind: DocMind) -> None:
     for bad in (("  ", herons, 1, GOOD), ("q", herons, 1, 7)):
         with pytest.raises(ConfigError):
             docmind.evaluation.label(*bad)
+    for odd in (("q" * 20_001, herons, 1, GOOD), ("half \ud800", herons, 1, GOOD), ("q", herons, 2**63, GOOD)):
+        with pytest.raises(ConfigError):
+            docmind.evaluation.label(*odd)
     with pytest.raises(NotFoundError):
         docmind.evaluation.label("q", herons, 9, GOOD)
     with pytest.raises(NotFoundError):
@@ -287,6 +290,15 @@ def test_nothing_is_left_in_runs_of_what_is_erased(docmind: DocMind) -> None:
     docmind.conversations.erase_thread(thread)
     assert docmind.evaluation.labels() == ()
     assert {score.text for score in docmind.evaluation.get(run.run_id).scores} == {""}
+
+
+def test_a_run_over_labels_keeps_no_name_that_it_was_filtered_by(docmind: DocMind) -> None:
+    labelled(docmind)
+    run = docmind.evaluation.run(LABELS, k=2, filters={"document": "storks.txt"}, answers=False)
+    assert run.filters == {"document": "storks.txt"}
+    ((record, summary),) = docmind.vault.database.all("SELECT record, summary FROM evaluation_runs")
+    assert "storks" not in zlib.decompress(record).decode() + summary
+    assert docmind.evaluation.get(run.run_id).filters == docmind.evaluation.runs()[0].filters == {"document": "…"}
 
 
 def test_a_run_that_cannot_be_read_is_told_and_can_be_removed(docmind: DocMind, tmp_path: Path) -> None:

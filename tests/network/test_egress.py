@@ -44,6 +44,47 @@ docmind("search", "--image", folder + "/print.png")
 docmind("status")
 time.sleep(max(0, QUIET_S - (time.monotonic() - started)))
 """.replace("QUIET_S", str(QUIET_S))
+OBSERVED = """
+import os, threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Collector(BaseHTTPRequestHandler):
+    sent = 0
+    def do_POST(self):
+        Collector.sent += len(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.end_headers()
+    def log_message(self, *_): ...
+
+server = HTTPServer(("127.0.0.1", 0), Collector)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+from docmind.config import Settings, TraceSettings
+from docmind.network import network_guard
+from docmind.observability import OcrFailed, emit, process_metrics, start_logs, start_traces, stop_traces, traced
+
+settings = Settings(log_format="json", traces=TraceSettings(url=f"http://127.0.0.1:{server.server_port}/v1/traces"))
+network_guard().hold(settings.network.strict)
+start_logs(settings)
+metrics = process_metrics()
+start_traces(settings)
+with traced("ingest"):
+    emit(OcrFailed("d::page::1"))
+stop_traces()
+assert Collector.sent > 0
+assert b"rag_ocr_failures_total 1.0" in metrics.exposition({}, is_open=True)
+"""
+HOSTILE = {
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://192.0.2.7:4318", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://192.0.2.7/t",
+    "OTEL_EXPORTER_ZIPKIN_ENDPOINT": "http://192.0.2.7:9411", "OTEL_TRACES_EXPORTER": "otlp,zipkin,console",
+    "OTEL_METRICS_EXPORTER": "otlp", "OTEL_LOGS_EXPORTER": "otlp", "OTEL_SDK_DISABLED": "false",
+    "OTEL_EXPERIMENTAL_RESOURCE_DETECTORS": "host,os,process", "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED": "true",
+    "OTEL_EXPORTER_OTLP_HEADERS": "a=b", "HTTP_PROXY": "http://192.0.2.8:3128", "ALL_PROXY": "socks5://192.0.2.8:1080",
+}  # fmt: skip
+"""What a person or another program may have set for OpenTelemetry."""
+WRITES_VALUES = """
+import prometheus_client
+prometheus_client.Counter("herons", "Herons.").inc()
+"""
 WITHOUT_SWITCH = """
 import os, time
 from docmind.runtime import quiet
@@ -140,3 +181,19 @@ def test_a_file_left_elsewhere_is_caught(place: Place) -> None:
     seen = run(place, LEAVES_FILES, is_quick=True)
     assert {Path(path).name for path in seen.left} == {".surprise", "left"}
     assert not seen.outside
+
+
+def test_metrics_logs_and_traces_reach_and_leave_nothing_whatever_the_environment_says(place: Place) -> None:
+    values = place.home / "values"
+    values.mkdir()
+    seen = run(place, OBSERVED, **HOSTILE, PROMETHEUS_MULTIPROC_DIR=str(values), OTEL_CONFIG_FILE=str(values / "c.yml"))
+    assert seen.calls > 50, "the trace is empty"
+    assert not seen.outside
+    assert not seen.left
+    assert list(values.iterdir()) == []
+
+
+def test_values_of_metrics_that_are_written_are_caught(place: Place) -> None:
+    values = place.home / "values"
+    values.mkdir()
+    assert run(place, WRITES_VALUES, is_quick=True, PROMETHEUS_MULTIPROC_DIR=str(values)).left

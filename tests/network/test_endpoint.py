@@ -403,3 +403,18 @@ def _certificate(name: str, folder: Path) -> Path:
         + built.public_bytes(serialization.Encoding.PEM)
     )
     return path
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://user:secret@127.0.0.1:4318/v1", "http://***@127.0.0.1:4318/v1"),
+        ("http://user:sec/ret@127.0.0.1", "http://***@127.0.0.1"),
+        ("http://127.0.0.1/v1?key=secret#secret", "http://127.0.0.1/v1?***"),
+        ("user:secret@127.0.0.1", "***@127.0.0.1"),
+    ],
+)
+def test_an_error_repeats_no_password_of_an_address(url: str, shown: str) -> None:
+    with pytest.raises(EndpointRefusedError) as refused:
+        permit(url)
+    assert str(refused.value) == f"'{shown}' isn't a valid address."

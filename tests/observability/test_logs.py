@@ -85,6 +85,11 @@ def fails():
 thread = threading.Thread(target=fails, name="SECRET")
 thread.start()
 thread.join()
+class Odd:
+    def __del__(self):
+        raise RuntimeError("SECRET")
+Odd()
+late.error("SECRET %d %s", "SECRET")
 emit(IngestionFailed("6a5c", "CorruptFileError"))
 emit(IngestionFailed("6a5d", "CorruptFileError"))
 emit(Embedded("e5", 2, 1.5))
@@ -112,6 +117,8 @@ def test_a_line_holds_no_text_that_is_not_of_docmind(is_command: bool) -> None:
         {"event": "log", "logger": "late.library", "error": "KeyError"},
         {"event": "log", "logger": "docmind.index", "message": "the copy was not read", "error": "KeyError"},
         {"event": "log", "logger": "docmind", "message": "a thread ended", "error": "RuntimeError"},
+        {"event": "log", "logger": "docmind", "message": "an error could not be raised", "error": "RuntimeError"},
+        {"event": "log", "logger": "late.library"},
         {"event": "ingestion_failed", "document_id": "6a5c", "kind": "CorruptFileError"},
         {"event": "ingestion_failed", "document_id": "6a5d", "kind": "CorruptFileError"},
         {"event": "embedded", "model": "e5", "texts": 2, "ms": 1.5},

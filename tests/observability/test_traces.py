@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from opentelemetry.trace import StatusCode, get_current_span
 
 from desks import opened, text_pdf
 from docmind.config import LLMSettings, Settings, TraceSettings
-from docmind.errors import EndpointRefusedError, ExtraMissingError
+from docmind.errors import ConfigError, EndpointRefusedError, ExtraMissingError
 from docmind.network import network_ledger
 from docmind.observability import Embedded, OcrRead, emit, start_traces, stop_traces, traced, traces
 from docmind.records.documents import Upload
@@ -105,11 +106,14 @@ class Collector(BaseHTTPRequestHandler):
 
     got: list[tuple[str, dict[str, str], bytes]]
     status = 200
+    elsewhere = ""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.got.append((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
         self.send_response(self.status)
+        if self.elsewhere:
+            self.send_header("Location", self.elsewhere)
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002 - the name there
@@ -117,7 +121,7 @@ class Collector(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def collector() -> Iterator[tuple[str, type[Collector]]]:
-    handler = type("Handler", (Collector,), {"got": [], "status": 200})
+    handler = type("Handler", (Collector,), {"got": [], "status": 200, "elsewhere": ""})
     server = HTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -162,6 +166,47 @@ def test_a_collector_that_refuses_is_a_line_in_the_log(
         pass
     stop_traces()
     assert "traces were not taken: status 503" in caplog.text
+
+
+ODD = {
+    "OTEL_ATTRIBUTE_COUNT_LIMIT": "-1", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "many", "OTEL_BSP_MAX_QUEUE_SIZE": "-5",
+    "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "100000", "OTEL_PYTHON_METER_PROVIDER": "none", "OTEL_PYTHON_CONTEXT": "none",
+    "OTEL_TRACES_SAMPLER": "always_off", "OTEL_SDK_DISABLED": "true",
+}  # fmt: skip
+
+
+def test_variables_of_opentelemetry_stop_and_change_nothing(collector: tuple[str, type[Collector]]) -> None:
+    url, handler = collector
+    script = (
+        "import os\nfrom docmind.config import Settings, TraceSettings\n"
+        "from docmind.observability import start_traces, stop_traces, traced\n"
+        f"start_traces(Settings(traces=TraceSettings(url={url!r})))\nwith traced('search'):\n    pass\nstop_traces()\n"
+        "assert [name for name in os.environ if name.startswith('OTEL_')] == ['OTEL_SDK_DISABLED']\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | ODD, capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert len(handler.got) == 1
+
+
+def test_a_collector_that_sends_elsewhere_is_not_followed(collector: tuple[str, type[Collector]]) -> None:
+    url, handler = collector
+    handler.status, handler.elsewhere = 307, url.replace("/v1/traces", "/elsewhere")
+    start_traces(Settings(traces=TraceSettings(url=url)))
+    with traced("search"):
+        pass
+    stop_traces()
+    assert [path for path, _headers, _body in handler.got] == ["/v1/traces"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://user:secret@127.0.0.1:4318/v1/traces", "http://2130706433:4318/v1/traces", "file:///etc/passwd"]
+)
+def test_addresses_that_hide_where_they_lead_are_refused(url: str) -> None:
+    with pytest.raises((EndpointRefusedError, ConfigError, ValueError)) as refused:
+        start_traces(Settings(traces=TraceSettings(url=url)))
+    assert "secret" not in str(refused.value)
 
 
 def test_another_machine_is_refused_unless_it_is_allowed() -> None:

@@ -169,6 +169,22 @@ def test_native_code_of_a_reader_touches_no_file_and_no_process(install: Install
     assert place.read_text() == "mine"
 
 
+def test_a_reader_learns_no_secret_of_the_environment(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import os\nfrom docmind.blocks import Block\nfrom docmind.reading import FileContents\n"
+        "class Curious:\n title = 'Env'\n magic = (b'ENV',)\n"
+        " def read(self, *_):\n  told = [Block(kind='paragraph', text=' '.join(os.environ))]\n"
+        "  return FileContents(blocks=told, facts={'title': '', 'author': '', 'dated': ''})\n"
+    )
+    install("docmind-curious", code, env="Curious")
+    for name in ("DOCMIND_KEYS__PASSPHRASE", "OPENAI_API_KEY", "aws_secret_access_key", "GITHUB_TOKEN"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("MONKEY_BUSINESS", "1")
+    names = set(read(b"ENV", "a.env", "env")[3].split())
+    assert {"PATH", "MONKEY_BUSINESS"} <= names
+    assert not names & {"DOCMIND_KEYS__PASSPHRASE", "OPENAI_API_KEY", "aws_secret_access_key", "GITHUB_TOKEN"}
+
+
 def test_limits_hold_for_a_reader_too(install: Install) -> None:
     install("docmind-toys", TOY, toy="Toy")
     with pytest.raises(errors.TooLargeError, match="more memory"):

@@ -36,6 +36,14 @@ def test_a_program_reads_and_changes_no_file_and_starts_no_other(shell: str, tmp
     assert secret.read_text() == "a heron"  # this process is as it was
 
 
+def test_a_program_learns_nothing_of_the_environment(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERONS", "a secret")
+    ran = run_confined(shell, ["-c", "set"], b"", seconds=20)
+    assert b"PATH=" in ran.output
+    assert b"HERONS" not in ran.output
+    assert b"secret" not in ran.output
+
+
 def test_a_program_that_takes_too_long_or_says_too_much_is_stopped(shell: str) -> None:
     with pytest.raises(WorkerFailedError, match="took longer than 1 s"):
         run_confined(shell, ["-c", "while :; do read line; done"], b"", seconds=1)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -556,3 +557,10 @@ def test_a_checkout_without_its_app_is_named(checkout: Path, wheels: Path) -> No
     result = run(checkout, "run_app.py", wheels=wheels)
     assert result.returncode == 1
     assert result.stderr == "DocMind: app.py is not here: the checkout is not complete.\n"
+
+
+def test_every_extra_can_be_asked_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(setup_env.EXTRAS) == set(project["optional-dependencies"])
+    monitoring = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
+    assert "scripts/setup_env.py --traces" in monitoring

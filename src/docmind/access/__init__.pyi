@@ -27,7 +27,7 @@ from .running import (
     withdraw,
 )
 from .sockets import APP_SOCKET, COMMAND_SOCKET, connect_private, is_peer_own, listen_private, remove_socket
-from .tokens import ApiTokens, is_api_token, matching
+from .tokens import ApiTokens, KnownTokens, is_api_token, matching
 
 __all__ = [
     "APP_SOCKET",
@@ -42,6 +42,7 @@ __all__ = [
     "RUNNING_FILE",
     "TICKET",
     "ApiTokens",
+    "KnownTokens",
     "Launch",
     "RunningApp",
     "Tickets",

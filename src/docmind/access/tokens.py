@@ -8,6 +8,7 @@ import hmac
 import re
 import secrets
 import time
+from collections.abc import Mapping
 
 from docmind.errors import ConfigError, NotFoundError, VaultError
 from docmind.records.access import ApiToken, NewApiToken, TokenScope
@@ -36,11 +37,22 @@ def token_hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
+class KnownTokens:
+    """The tokens of a library by the hash of their secret, in memory; nothing else of the library is held.
+
+    Whoever keeps them while the library is closed knows them as they were when it was last open: one that was revoked
+    is gone, also where nobody has asked for them since.
+    """
+
+    def __init__(self) -> None:
+        self.by_hash: Mapping[bytes, ApiToken] = {}
+
+
 class ApiTokens:
     """The `api_tokens` table. Thread-safe as `Database` is."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
+        self._db, self._known = database, KnownTokens()
 
     def new(self, name: str, scope: TokenScope = "read") -> NewApiToken:
         """Make a token for a program; its secret is returned here and never again.
@@ -91,12 +103,14 @@ class ApiTokens:
             )
         with self._db.transaction() as db:
             db.execute("DELETE FROM api_tokens WHERE token_id = ?", (found.token_id,))
+        self.known()
         return found
 
-    def hashes(self) -> dict[bytes, ApiToken]:
-        """Return all tokens by the hash of their secret."""
+    def known(self) -> KnownTokens:
+        """Read all tokens and return them: the same object each time."""
         rows = self._db.all(f"SELECT {_COLUMNS}, hash FROM api_tokens ORDER BY token_id")
-        return {bytes(row[-1]): _token(row[:-1]) for row in rows}
+        self._known.by_hash = {bytes(row[-1]): _token(row[:-1]) for row in rows}
+        return self._known
 
     def used(self, token: ApiToken) -> None:
         """Note that a token was used now; written once a minute at most, and not in a library that is read-only."""
@@ -107,11 +121,11 @@ class ApiTokens:
             db.execute("UPDATE api_tokens SET used_at_ms = ? WHERE token_id = ?", (now, token.token_id))
 
 
-def matching(secret: str, hashes: dict[bytes, ApiToken]) -> ApiToken | None:
+def matching(secret: str, known: KnownTokens) -> ApiToken | None:
     """Return the token with this secret; every hash is compared, each in constant time."""
     wanted, found = token_hash(secret), None
-    for known, token in hashes.items():
-        if hmac.compare_digest(known, wanted):
+    for by_hash, token in known.by_hash.items():
+        if hmac.compare_digest(by_hash, wanted):
             found = token
     return found
 

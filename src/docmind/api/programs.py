@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
-from docmind.access import Launch, is_api_token, is_of_another_user, matching
+from docmind.access import KnownTokens, Launch, is_api_token, is_of_another_user, matching
 from docmind.errors import DocMindError, KeyUnavailableError, NotPermittedError
 from docmind.records.access import ApiToken
 from docmind.wording import _
@@ -72,7 +72,7 @@ class Programs:
         # A reverse proxy runs as another user, and has asked who somebody is.
         is_told = os.name == "posix" and launch.origin is None and not is_private
         self._own_uid = os.getuid() if is_told else None
-        self._known: dict[bytes, ApiToken] = {}  # as they were when the library was last open
+        self._known = KnownTokens()  # as they were when the library was last open
 
     async def admit(self, scope: Scope) -> Permit | Response:
         """Return what an HTTP request may do, or the answer that refuses it."""
@@ -114,7 +114,7 @@ class Programs:
         """
         try:
             tokens = self._vault().tokens
-            self._known = tokens.hashes()
+            self._known = tokens.known()
         except DocMindError as error:
             if (known := matching(secret, self._known)) is not None:
                 return known

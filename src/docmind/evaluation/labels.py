@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from docmind.errors import ConfigError, NotFoundError
 from docmind.records.evaluation import GOOD, NO_SOURCE, SourceLabel
+from docmind.records.values import PageNo, check, check_question, is_sound
 from docmind.storage import Database, Row
 from docmind.wording import _
 
@@ -29,10 +30,12 @@ class SourceLabels:
         """Label a page for a question of a conversation, or of none; with the grade None the label is removed.
 
         Equal words in one conversation are one question. Raises `NotFoundError` where there is no such page or
-        conversation, `ConfigError` for another grade or an empty question.
+        conversation, `ConfigError` for another grade or an empty question, and for one that could not be asked.
         """
         words = " ".join(question.split())
-        if not words:
+        check_question(words)
+        check(PageNo, page_no, "page_no")
+        if not words or not is_sound(words):
             raise ConfigError(_("The question is empty."), hint=_("Type a question."))
         if grade not in (GOOD, NO_SOURCE, None):
             raise ConfigError(

@@ -6,33 +6,51 @@
     BEIR        `corpus.jsonl`, `queries.jsonl`, and judgements in `qrels/` or `qrels.*`: those of BEIR (three columns
                 with a heading) or of TREC (four columns). Whole documents are judged; each entry is one of plain text.
 
-A row that cannot be used is left out and named. Files are read as data: nothing in them is run.
+A row that cannot be used is left out and named. Files are read as data: nothing in them is run. Links below the folder
+are not followed, and devices, pipes and sockets are no files of a set.
 """
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from docmind.errors import ConfigError, DocMindError
 from docmind.evaluation.labels import SourceLabels
 from docmind.evaluation.questions import question_of
 from docmind.records.documents import Upload
 from docmind.records.evaluation import LABELS, SAMPLE, GradedPage
-from docmind.records.values import LONGEST_QUESTION
-from docmind.wording import _
+from docmind.records.values import LONGEST_QUESTION, is_sound
+from docmind.rich_text import one_line
+from docmind.storage import is_folder, is_regular, reading
+from docmind.wording import _, number_text
 
-MOST_QUERIES, MOST_DOCUMENTS = 20_000, 20_000
-_LARGEST_MB, _LARGEST_GOLDEN = 512, 1 << 20
+MOST_QUERIES, MOST_DOCUMENTS, MOST_JUDGEMENTS = 20_000, 20_000, 1_000_000
+_LARGEST_MB, _LARGEST_GOLDEN = 512, 1 << 18
 _LARGEST_FILE = _LARGEST_MB << 20  # bytes of a document, of a list of queries or judgements, or of a corpus
-_NAMED = 100  # rows that a run names, at most
+_MOST_ROWS, _LONGEST_LINE = 2_000_000, 16 << 20  # rows of a file, used or not, and characters of one
+_NAMED, _LONGEST_REASON = 100, 300  # rows that a run names, at most, and characters of what it says of each
+_LONGEST_FACT, _MOST_TAGS = 60, 50  # characters of a language, a category or a tag, and tags of a query
 _GRADES = range(11)
 _Made = TypeVar("_Made")
+_NO_FILE = "it is a link, or no file"
 _SKIPPED = "{file}, row {number}: {reason}"
+
+
+class _Skipped(list[str]):
+    """What could not be used: the first of it, shortened, because hostile files have more than fits into memory."""
+
+    def append(self, what: str) -> None:
+        if len(self) < _NAMED:
+            super().append(what[:_LONGEST_REASON])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +112,12 @@ def read_set(name: str | Path) -> LabelledSet:
     Raises `ConfigError` where it has no such form, no query that can be used, or is too large.
     """
     folder = sample_folder() if str(name) == SAMPLE else Path(name).expanduser()
-    title = SAMPLE if str(name) == SAMPLE else folder.resolve().name
-    if (folder / "corpus.jsonl").is_file():
+    title = SAMPLE if str(name) == SAMPLE else _fact(folder.resolve().name)
+    if _is_there(folder / "corpus.jsonl"):
         read = _read_beir(title, folder)
-    elif (folder / "queries.jsonl").is_file():
+    elif _is_there(folder / "queries.jsonl"):
         read = _read_sample(title, folder)
-    elif (folder / "questions.jsonl").is_file():
+    elif _is_there(folder / "questions.jsonl"):
         read = _read_questions(title, folder)
     else:
         raise ConfigError(
@@ -118,7 +136,7 @@ def read_set(name: str | Path) -> LabelledSet:
             ),
             hint=_("Give a part of it, of at most {most} each.").format(most=MOST_QUERIES),
         )
-    return replace(read, queries=tuple(map(_with_facts, read.queries)), skipped=read.skipped[:_NAMED])
+    return replace(read, queries=tuple(map(_with_facts, read.queries)))
 
 
 def labelled_set(labels: SourceLabels, names: Mapping[str, str]) -> LabelledSet:
@@ -154,9 +172,14 @@ VISUAL = ("picture", "golden")
 """Categories of queries that a page without words answers."""
 
 
+def _is_there(path: Path) -> bool:
+    """Return whether there is something of this name that is no folder; a link counts, and is refused when read."""
+    return os.path.lexists(path) and not path.is_dir()
+
+
 def _rows(path: Path, skipped: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the JSON objects of a file of lines, each with what names it; another line is skipped and named."""
-    for place, line in _lines(path):
+    for place, line in _lines(path, skipped):
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
@@ -167,18 +190,38 @@ def _rows(path: Path, skipped: list[str]) -> Iterator[tuple[str, dict[str, Any]]
             skipped.append(_SKIPPED.format(file=path.name, number=place, reason=_("no JSON object")))
 
 
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a file that are not empty, with their numbers. Raises `ConfigError` where it is too large."""
+def _lines(path: Path, skipped: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a file that are not empty, with their numbers.
+
+    Raises `ConfigError` where there are too many, and as `_opened`.
+    """
+    with _opened(path) as file, io.TextIOWrapper(file, "utf-8", "replace") as text:
+        number = 0
+        while line := text.readline(_LONGEST_LINE):
+            number += 1
+            if number > _MOST_ROWS:
+                raise _too_many(path, _MOST_ROWS)
+            if len(line) == _LONGEST_LINE:
+                skipped.append(_SKIPPED.format(file=path.name, number=number, reason=_("no JSON object")))
+                while (rest := text.readline(_LONGEST_LINE)) and not rest.endswith("\n"):
+                    pass
+            elif line.strip():
+                yield str(number), line
+
+
+@contextmanager
+def _opened(path: Path, largest: int = _LARGEST_FILE) -> Iterator[IO[bytes]]:
+    """Open a file of a set, without following a link. Raises `ConfigError` where it is none, or too large."""
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise ConfigError(
-                _("{path} is larger than {most} MB.").format(path=path, most=_LARGEST_MB),
-                hint=_("Give a part of it."),
-            )
-        with path.open(encoding="utf-8", errors="replace") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield str(number), line
+        if path.is_symlink():
+            raise OSError(errno.ELOOP, _NO_FILE)
+        with reading(path) as file:
+            if os.fstat(file.fileno()).st_size > largest:
+                raise ConfigError(
+                    _("{path} is larger than {most} MB.").format(path=path, most=f"{largest / 2**20:g}"),
+                    hint=_("Give a part of it."),
+                )
+            yield file
     except OSError as error:
         raise ConfigError(
             _("{path} can't be read: {reason}.").format(path=path, reason=error.strerror),
@@ -186,22 +229,45 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         ) from error
 
 
-def _used(path: Path, make: Callable[[dict[str, Any]], _Made], skipped: list[str]) -> list[_Made]:
-    """Return what `make` makes of each row; a row for which it raises is skipped and named."""
+def _used(path: Path, make: Callable[[dict[str, Any]], _Made | None], most: int, skipped: list[str]) -> list[_Made]:
+    """Return what `make` makes of each row, without None; a row for which it raises is skipped and named.
+
+    Raises `ConfigError` where more than `most` are made, and as `_opened`.
+    """
     made = list[_Made]()
     for place, row in _rows(path, skipped):
         try:
-            made.append(make(row))
+            one = make(row)
         except (ValueError, KeyError, TypeError, AttributeError, DocMindError) as error:
             reason = _("{key} is missing").format(key=error) if isinstance(error, KeyError) else str(error)
             skipped.append(_SKIPPED.format(file=path.name, number=place, reason=reason))
+            continue
+        if one is not None:
+            made.append(one)
+        if len(made) > most:
+            raise _too_many(path, most)
     return made
+
+
+def _too_many(path: Path, most: int) -> ConfigError:
+    return ConfigError(
+        _("{path} has more than {most} rows.").format(path=path, most=number_text(most)), hint=_("Give a part of it.")
+    )
 
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST_QUESTION:
         raise ValueError(_("{name} is no text").format(name=name))
+    if "\0" in value or not is_sound(value):
+        raise ValueError(_("{name} is no text").format(name=name))
     return value
+
+
+def _fact(value: object) -> str:
+    """Return a language, a category, a tag or a name in one short line; "" for what is no text."""
+    if not isinstance(value, str):
+        return ""
+    return one_line(value[: 2 * _LONGEST_FACT].encode("utf-8", "replace").decode())[:_LONGEST_FACT]
 
 
 def _whole(value: object, name: str, least: int) -> int:
@@ -211,18 +277,18 @@ def _whole(value: object, name: str, least: int) -> int:
 
 
 def _read_sample(name: str, folder: Path) -> LabelledSet:
-    skipped = list[str]()
+    skipped = _Skipped()
     documents = _documents_of(folder, skipped)
     known = {path.name for path in documents}
 
     def query_of(row: dict[str, Any]) -> LabelledQuery:
         relevant = tuple(_graded(one, known) for one in row["relevant"])
         return LabelledQuery(
-            _text(row["id"], "id"), _text(row["query"], "query"), str(row.get("lang", "")),
-            str(row.get("category", "")), relevant,
+            _text(row["id"], "id"), _text(row["query"], "query"), _fact(row.get("lang")), _fact(row.get("category")),
+            relevant,
         )  # fmt: skip
 
-    queries = _once(_used(folder / "queries.jsonl", query_of, skipped), skipped)
+    queries = _once(_used(folder / "queries.jsonl", query_of, MOST_QUERIES, skipped), skipped)
     queries += _golden(folder / "golden.yaml", skipped)
     return _of_files(name, documents, queries, skipped)
 
@@ -238,14 +304,14 @@ def _graded(row: Mapping[str, Any], known: set[str]) -> GradedPage:
 
 def _golden(path: Path, skipped: list[str]) -> list[LabelledQuery]:
     """Return the golden cases: a topic of which pages without words are to be found, with nothing labelled."""
-    if not path.is_file():
+    if not _is_there(path):
         return []
     import yaml
 
     try:
-        with path.open(encoding="utf-8") as file:
-            cases = yaml.safe_load(file.read(_LARGEST_GOLDEN))
-    except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:
+        with _opened(path, _LARGEST_GOLDEN) as file:
+            cases = yaml.safe_load(file.read(_LARGEST_GOLDEN).decode())
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(
             _("{path} can't be read: {reason}.").format(path=path, reason=type(error).__name__),
             hint=_("docs/evaluation.md has the forms of sets."),
@@ -256,7 +322,7 @@ def _golden(path: Path, skipped: list[str]) -> list[LabelledQuery]:
             expected, visual = case["expected"], bool(case["metadata"]["visual"])
             found.append(
                 LabelledQuery(
-                    _text(case["id"], "id"), _text(case["input"]["topic"], "topic"), str(case["input"]["language"]),
+                    _text(case["id"], "id"), _text(case["input"]["topic"], "topic"), _fact(case["input"]["language"]),
                     "golden",
                     facts={
                         "visual": frozenset({"true" if visual else "false"}),
@@ -265,49 +331,59 @@ def _golden(path: Path, skipped: list[str]) -> list[LabelledQuery]:
                 )
             )  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
-            skipped.append(_SKIPPED.format(file=path.name, number=number, reason=repr(error)))
+            skipped.append(_SKIPPED.format(file=path.name, number=number, reason=repr(error)[:_LONGEST_REASON]))
     return found
 
 
 def _read_questions(name: str, folder: Path) -> LabelledSet:
-    skipped = list[str]()
+    skipped = _Skipped()
 
     def query_of(row: dict[str, Any]) -> LabelledQuery:
         one = question_of(row)
         places = sorted({(one.document, page) for page in one.pages} | one.elsewhere) or [(one.document, 0)]
         relevant = tuple(GradedPage(document, _whole(page, "pages", 0), 2) for document, page in places)
+        tags = frozenset(tag for tag in map(_fact, sorted(map(str, one.tags))[:_MOST_TAGS]) if tag)
         return LabelledQuery(
-            _text(one.id, "id"), _text(one.text, "question"), str(one.language), str(min(one.tags, default="")),
-            relevant, {"tag": frozenset(map(str, one.tags))},
+            _text(one.id, "id"), _text(one.text, "question"), _fact(one.language), min(tags, default=""), relevant,
+            {"tag": tags},
         )  # fmt: skip
 
     def unanswerable_of(row: dict[str, Any]) -> LabelledQuery:
         text = _text(row["question"], "question")
-        return LabelledQuery(f"unanswerable {text[:60]}", text, str(row.get("lang", "")), "unanswerable")
+        return LabelledQuery(f"unanswerable {text[:60]}", text, _fact(row.get("lang")), "unanswerable")
 
-    queries = _used(folder / "questions.jsonl", query_of, skipped)
-    if (folder / "unanswerable.jsonl").is_file():
-        queries += _used(folder / "unanswerable.jsonl", unanswerable_of, skipped)
+    queries = _used(folder / "questions.jsonl", query_of, MOST_QUERIES, skipped)
+    if _is_there(folder / "unanswerable.jsonl"):
+        queries += _used(folder / "unanswerable.jsonl", unanswerable_of, MOST_QUERIES, skipped)
     return _of_files(name, _documents_of(folder, skipped), _once(queries, skipped), skipped)
 
 
 def _documents_of(folder: Path, skipped: list[str]) -> list[Path]:
-    place = next((folder / name for name in ("docs", "files") if (folder / name).is_dir()), None)
-    if place is not None:
-        files = sorted(one for one in place.iterdir() if one.is_file() and not one.name.startswith("."))
-        large = [one for one in files if one.stat().st_size > _LARGEST_FILE]
-        skipped += [_("{path} is larger than {most} MB.").format(path=one.name, most=_LARGEST_MB) for one in large]
-        return [one for one in files if one not in large]
-    raise ConfigError(
-        _("{folder} has no folder docs with documents.").format(folder=folder),
-        hint=_("docs/evaluation.md has the forms of sets."),
-    )
+    place = next((folder / name for name in ("docs", "files") if is_folder(folder / name)), None)
+    if place is None:
+        raise ConfigError(
+            _("{folder} has no folder docs with documents.").format(folder=folder),
+            hint=_("docs/evaluation.md has the forms of sets."),
+        )
+    found = list[Path]()
+    for one in sorted(place.iterdir()):
+        if one.name.startswith(".") or is_folder(one):
+            continue
+        if not is_regular(one) or not is_sound(one.name):
+            skipped.append(_("{path} can't be read: {reason}.").format(path=one_line(one.name), reason=_NO_FILE))
+        elif one.stat().st_size > _LARGEST_FILE:
+            skipped.append(_("{path} is larger than {most} MB.").format(path=one.name, most=_LARGEST_MB))
+        else:
+            found.append(one)
+    return found
 
 
 def _of_files(name: str, paths: Sequence[Path], queries: Iterable[LabelledQuery], skipped: list[str]) -> LabelledSet:
     def uploads() -> Iterator[Upload]:
         for path in paths:
-            yield Upload(path.name, path.read_bytes())
+            with _opened(path) as file:
+                data = file.read(_LARGEST_FILE)
+            yield Upload(path.name, data)
 
     return LabelledSet(name, tuple(queries), tuple(path.name for path in paths), uploads, skipped=tuple(skipped))
 
@@ -324,9 +400,10 @@ def _once(queries: Iterable[LabelledQuery], skipped: list[str]) -> list[Labelled
 
 
 def _read_beir(name: str, folder: Path) -> LabelledSet:
-    skipped = list[str]()
+    skipped = _Skipped()
     corpus = folder / "corpus.jsonl"
-    ids = _once([LabelledQuery(one, one) for one in _used(corpus, lambda row: _id(row["_id"]), skipped)], skipped)
+    rows = _used(corpus, lambda row: _id(row["_id"]), MOST_DOCUMENTS, skipped)
+    ids = _once([LabelledQuery(one, one) for one in rows], skipped)
     known = {one.id for one in ids}
     judged = _judgements(folder, known, skipped)
 
@@ -336,10 +413,10 @@ def _read_beir(name: str, folder: Path) -> LabelledSet:
         if not any(relevant.values()):
             return None
         graded = tuple(GradedPage(document, 0, grade) for document, grade in relevant.items())
-        language = str((row.get("metadata") or {}).get("lang", ""))
+        language = _fact((row.get("metadata") or {}).get("lang"))
         return LabelledQuery(query_id, _text(row["text"], "text"), language, "", graded)
 
-    queries = [one for one in _used(folder / "queries.jsonl", query_of, skipped) if one is not None]
+    queries = _used(folder / "queries.jsonl", query_of, MOST_QUERIES, skipped)
 
     def uploads() -> Iterator[Upload]:
         seen = set[str]()
@@ -360,10 +437,16 @@ def _id(value: object) -> str:
 
 def _judgements(folder: Path, known: set[str], skipped: list[str]) -> dict[str, dict[str, int]]:
     """Return the grades of documents by query, from every file of judgements of the folder."""
-    places = [*sorted(folder.glob("qrels/*")), *sorted(folder.glob("qrels.*")), *sorted(folder.glob("*.qrels"))]
+    beside = folder / "qrels"
+    places = [
+        *(sorted(beside.iterdir()) if is_folder(beside) else ()),
+        *sorted(folder.glob("qrels.*")),
+        *sorted(folder.glob("*.qrels")),
+    ]
     judged: dict[str, dict[str, int]] = {}
-    for path in (place for place in places if place.is_file()):
-        for number, line in _lines(path):
+    count = 0
+    for path in (place for place in places if _is_there(place)):
+        for number, line in _lines(path, skipped):
             cells = line.split("\t") if "\t" in line else line.split()
             query, document, grade = (cells[0], cells[-2], cells[-1]) if len(cells) in (3, 4) else ("", "", "")
             if number == "1" and not grade.strip().lstrip("-").isdigit():
@@ -375,6 +458,9 @@ def _judgements(folder: Path, known: set[str], skipped: list[str]) -> dict[str, 
                 continue
             if document.strip() in known:
                 judged.setdefault(query.strip(), {})[document.strip()] = max(0, min(value, _GRADES[-1]))
+                count += 1
+                if count > MOST_JUDGEMENTS:
+                    raise _too_many(path, MOST_JUDGEMENTS)
             elif value > 0:
                 reason = _("there is no document {document}").format(document=document.strip())
                 skipped.append(_SKIPPED.format(file=path.name, number=number, reason=reason))

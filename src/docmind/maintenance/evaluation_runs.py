@@ -22,6 +22,8 @@ from docmind.wording import _
 LATEST = "latest"
 """The name of the newest run."""
 
+_ERASABLE = "…"  # in place of the name of a document of the library
+
 
 class KeptRuns:
     """The runs of an open library. Thread-safe as `Database` is."""
@@ -32,9 +34,9 @@ class KeptRuns:
     def keep(self, run: Run) -> None:
         """Keep a run. Raises `DiskFullError`."""
         is_own = run.set_name == LABELS
-        kept = replace(run, scores=tuple(map(_without_texts, run.scores))) if is_own else run
+        kept = _without_names(run) if is_own else run
         record = zlib.compress(json.dumps(encode(Run, kept)).encode())
-        summary = json.dumps(encode(RunSummary, run))
+        summary = json.dumps(encode(RunSummary, kept))
         with self._db.transaction() as db:
             db.execute(
                 "INSERT INTO evaluation_runs (run_id, made_at_ms, set_name, summary, record) VALUES (?, ?, ?, ?, ?)",
@@ -109,6 +111,11 @@ def _missing(name: str) -> NotFoundError:
         _("There is no run {name}, or there are several.").format(name=name),
         hint=_("`docmind evaluate list` shows the runs; give an id, or enough of its beginning."),
     )
+
+
+def _without_names(run: Run) -> Run:
+    filters = {key: _ERASABLE if key == "document" else value for key, value in run.filters.items()}
+    return replace(run, filters=filters, scores=tuple(map(_without_texts, run.scores)))
 
 
 def _without_texts(score: QueryScore) -> QueryScore:

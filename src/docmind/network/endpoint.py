@@ -32,6 +32,7 @@ Resolve = Callable[[str, int], Sequence[str]]
 Watch = Callable[[bytes], None]
 """Called with each piece of a response's body before it is passed on; raises to refuse it."""
 
+_SECRET = re.compile(r"(?<=//).*(?=@)|(?<=[?#]).+|^(?!.*//).*(?=@)", re.DOTALL)
 _URL = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::([0-9]{1,5}))?(/[a-z0-9._~/+-]*)?", re.IGNORECASE)
 _NAME = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -419,4 +420,6 @@ def _hang_up(opened: socket.socket) -> None:
 
 
 def _short(text: str) -> str:
-    return repr("".join(char if " " < char <= "~" else "?" for char in text[:80]))
+    """Return an address as errors show it: without a user name, a password and a query, which may be secrets."""
+    shown = _SECRET.sub("***", text)[:80]
+    return repr("".join(char if " " < char <= "~" else "?" for char in shown))

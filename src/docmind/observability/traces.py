@@ -8,7 +8,6 @@ The tracer is DocMind's own: libraries that look for a common one find none, and
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -55,6 +54,7 @@ def start_traces(settings: Settings) -> None:
     need_extra("traces")
     with _starting:
         if _traces is None:
+            quiet.drop_opentelemetry()  # some are read when a module is imported
             _trace_to(_sender_to(endpoint))
 
 
@@ -103,8 +103,8 @@ class Traces:
 
         from docmind import __version__
 
-        # This variable, which keeps the tracers of libraries off, is read by a provider when it is made, and only then.
-        os.environ.pop("OTEL_SDK_DISABLED", None)
+        # Among them is the one that keeps the tracers of libraries off, which a provider reads when it is made.
+        quiet.drop_opentelemetry()
         # A resource made so holds no more than this: `Resource.create` would ask the system and the environment.
         about = Resource({"service.name": "docmind", "service.version": __version__})
         try:

@@ -23,6 +23,14 @@ _OURS = "docmind"
 _SERVERS = ("uvicorn.error", "streamlit")  # loggers that have handlers of their own
 
 
+def _message_of(record: logging.LogRecord) -> str:
+    """Return what a line says; its text alone where the values do not fit it, as in some libraries."""
+    try:
+        return record.getMessage()
+    except (TypeError, ValueError, KeyError):
+        return str(record.msg)
+
+
 class Rarely(logging.Filter):
     """Lets each warning and error through once a minute, then with the number of those that were left out.
 
@@ -38,7 +46,7 @@ class Rarely(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING or hasattr(record, "event_fields"):
             return True
-        key = (record.name, record.levelno, _NUMBERS.sub("#", record.getMessage()[:_COMPARED]))
+        key = (record.name, record.levelno, _NUMBERS.sub("#", _message_of(record)[:_COMPARED]))
         now = time.monotonic()
         with self._lock:
             told_at, left_out = self._last.get(key, (now - _AGAIN_S, 0))
@@ -50,7 +58,7 @@ class Rarely(logging.Filter):
             self._last[key] = now, 0
         if left_out:
             record.left_out, record.said = left_out, (record.msg, record.args)
-            record.msg, record.args = f"{record.getMessage()} ({left_out} more of these since the last one)", ()
+            record.msg, record.args = f"{_message_of(record)} ({left_out} more of these since the last one)", ()
         return True
 
 
@@ -117,7 +125,7 @@ class _Passing(logging.Logger):
 
 
 def _write_json() -> None:
-    """Write whatever is logged in this process as JSON: by libraries, by Python's warnings, by threads that failed."""
+    """Write as JSON what is logged in this process: by libraries, by warnings, and of errors that nothing catches."""
     root = logging.getLogger()
     for handler in root.handlers:
         if type(handler) is logging.StreamHandler:
@@ -129,6 +137,8 @@ def _write_json() -> None:
     logging.captureWarnings(True)
     threading.excepthook = lambda failed: _failed("a thread ended", failed.exc_value)
     sys.excepthook = lambda _kind, error, _trace: _failed("the program ended", error)
+    sys.unraisablehook = lambda failed: _failed("an error could not be raised", failed.exc_value)
+    logging.raiseExceptions = False  # a line that can't be written would be written to stderr, with its values
 
 
 def _failed(what: str, error: BaseException | None) -> None:

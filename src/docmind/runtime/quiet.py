@@ -70,3 +70,13 @@ def import_prometheus() -> Any:
 
     prometheus_client.disable_created_metrics()
     return prometheus_client
+
+
+def drop_opentelemetry() -> None:
+    """Remove every variable of OpenTelemetry from this process, before DocMind makes a tracer of its own.
+
+    They would choose providers, limits and headers, and one with an odd value ends the program. `apply` sets again the
+    one that keeps the tracers of libraries off.
+    """
+    for name in [name for name in os.environ if name.upper().startswith("OTEL_")]:
+        del os.environ[name]

@@ -17,6 +17,7 @@ import json
 import math
 import os
 import queue
+import re
 import struct
 import subprocess
 import sys
@@ -49,6 +50,10 @@ _SPOKEN = "spoken"  # the key of a header that tells a child the language of the
 _PIPE = 32 * 1024  # bytes that a pipe holds for certain: sending more waits for the reader
 
 
+_SECRET = re.compile(r"(?:^|_)(?:KEY|APIKEY|TOKEN|SECRET|PASS|PASSWORD|PASSPHRASE|CREDENTIALS?|AUTH)(?:_|$)", re.I)
+"""Names of variables that may hold what opens something: code that reads documents does not learn it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Limits of a worker; `memory_mb` and `cpu_s` 0 mean no limit.
@@ -73,8 +78,12 @@ def start_children(way: forking.Way) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of children: that of this process without its settings."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("DOCMIND_")}
+    """Return the environment of children: that of this process without its settings and secrets of other programs."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("DOCMIND_") and not _SECRET.search(name)
+    }
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
     quiet.apply(environment)
     return environment
