@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from docmind.answers.additions import is_exchanged, says_more
 from docmind.answers.align import Claim, Leaf, Library, Span, Unit, weakest
 from docmind.answers.names import Edits, compact, is_replaced, meets, named, no_edits, ocr_edits, replacements, words_of
 from docmind.answers.negation import is_flipped, tokens
@@ -242,7 +243,7 @@ _GENERIC = frozenset("company companhia compania empresa corporation group board
 class Fault(NamedTuple):
     """A part of the claim that a span does not support. `contradicts`: the span states otherwise, not just nothing."""
 
-    kind: Literal["number", "name", "negation"]
+    kind: Literal["number", "name", "negation", "more"]
     contradicts: bool
 
 
@@ -387,7 +388,10 @@ class Evidence:
 
     def fault(self, claim: Claim, span: Span) -> Fault | None:
         """Return the part of a claim that a span does not support; None where no check fails."""
-        return fault(claim, span, self._known)
+        found = fault(claim, span, self._known)
+        if found is None and is_exchanged(claim, span):
+            return Fault("more", not claim.halves())
+        return found or (Fault("more", False) if says_more(claim, span) else None)
 
     def spans(self, claim: Claim) -> list[Span]:
         """Return the spans of the pages that may support a claim or contradict it."""
