@@ -1,18 +1,19 @@
 """Claims written by hand, each with its page: how many the verifier judges rightly, by kind and by language.
 
 `claims.jsonl` beside this script holds short pages in English, Portuguese and Spanish, with claims that they support
-(reworded, inflected, reordered, joined, translated, with numbers and units written otherwise) and claims that say more or
-something else. They were written before the rules that judge them; one half (`kept back`) was not looked at while the
-rules were made. Each claim is checked against all pages of its page's language.
+(reworded, inflected, reordered, joined, translated, with numbers and units written otherwise) and claims that say more
+or something else. They were written before the rules that judge them; one half (`kept back`) was not looked at while
+the rules were made. Each claim is checked against all pages of its page's language.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.report import ROOT, write
 from docmind.answers import Passage, Verifier
 from docmind.documents import PageRecord, Words
 from docmind.embedding import TextEmbedder
@@ -21,6 +22,7 @@ from docmind.records.search import Hit
 
 BY_HAND = Path(__file__).with_name("claims.jsonl")
 HALVES = ("looked at", "kept back")
+_NAMES = (("en", "English"), ("pt", "Portuguese"), ("es", "Spanish"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +43,33 @@ class Judged:
 
 
 def evaluate(embedder: TextEmbedder, *, show_misses: bool) -> None:
-    """Judge every claim and print the tables; the misses are those of the half that was looked at."""
+    """Judge every claim, and print the tables here and into docs/evaluation.md.
+
+    `show_misses` names the misses of the half that may be looked at.
+    """
     judged = list(judge(embedder, BY_HAND))
-    for half in HALVES:
-        rows = [row for row in judged if row.half == half]
-        print(f"{half}: {len(rows)} claims, {_wrong(rows)}")
-        for language in ("en", "pt", "es"):
-            print(f"  {language}: {_wrong([row for row in rows if row.language == language])}")
-    print(f"\n{'kind':20} {'true':>5} " + " ".join(f"{half:>12}" for half in HALVES))
-    for kind, supported in dict.fromkeys((row.kind, row.supported) for row in sorted(judged, key=lambda r: not r.supported)):
-        cells = [_right(judged, lambda row, half=half: (row.half, row.kind, row.supported) == (half, kind, supported)) for half in HALVES]
-        print(f"{kind:20} {'yes' if supported else 'no':>5} " + " ".join(f"{cell:>12}" for cell in cells))
+    told = in_full(judged)
+    print(told)
+    write(ROOT / "docs" / "evaluation.md", "claims", told)
     for row in judged if show_misses else ():
         if row.half == HALVES[0] and not row.is_right:
             print(f"{'no support' if row.supported else 'ACCEPTED':10} [{row.kind}] {row.claim}")
+
+
+def in_full(judged: Sequence[Judged]) -> str:
+    """Return the figures as two tables: by half and language, and by kind."""
+    lines = ["| claims | false, supported | true, not supported |", "|---|---|---|"]
+    for half in HALVES:
+        rows = [row for row in judged if row.half == half]
+        lines.append(f"| {half} | {_wrong(rows)} |")
+        lines += [f"| {half}, {name} | {_wrong([r for r in rows if r.language == code])} |" for code, name in _NAMES]
+    lines += ["", "| kind | judged rightly, looked at | kept back |", "|---|---|---|"]
+    kinds = dict.fromkeys((row.supported, row.kind) for row in judged)
+    for supported, kind in sorted(kinds, key=lambda one: not one[0]):
+        members = [row for row in judged if (row.supported, row.kind) == (supported, kind)]
+        cells = [_right([row for row in members if row.half == half]) for half in HALVES]
+        lines.append(f"| {'true' if supported else 'false'}: {kind} | {cells[0]} | {cells[1]} |")
+    return "\n".join(lines)
 
 
 def judge(embedder: TextEmbedder, file: Path) -> Iterable[Judged]:
@@ -87,15 +102,13 @@ def _passages(texts: Sequence[str], language: str) -> list[Passage]:
 
 
 def _wrong(rows: Sequence[Judged]) -> str:
-    """Return in words how many claims were judged wrongly, each way."""
+    """Return how many claims were judged wrongly, false ones and true ones, as two cells of a table."""
     true, false = [row for row in rows if row.supported], [row for row in rows if not row.supported]
-    rejected, accepted = sum(not row.found for row in true), sum(row.found for row in false)
-    return (
-        f"false supported {accepted} of {len(false)} ({accepted / len(false):.0%}), "
-        f"false rejected {rejected} of {len(true)} ({rejected / len(true):.0%})"
+    accepted, rejected = sum(row.found for row in false), sum(not row.found for row in true)
+    return " | ".join(
+        f"{wrong} of {len(of)} ({wrong / len(of):.0%})" for wrong, of in ((accepted, false), (rejected, true))
     )
 
 
-def _right(rows: Sequence[Judged], belongs: Callable[[Judged], bool]) -> str:
-    members = [row for row in rows if belongs(row)]
-    return f"{sum(row.is_right for row in members)} of {len(members)}" if members else "-"
+def _right(rows: Sequence[Judged]) -> str:
+    return f"{sum(row.is_right for row in rows)} of {len(rows)}" if rows else "-"

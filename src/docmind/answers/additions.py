@@ -1,8 +1,8 @@
 """What a claim says beyond the span that it is compared with: a restriction, a certainty, a cause, a time, a thing.
 
 Numbers, names and negations are compared in `docmind.answers.support`. Here the other words are: a claim may leave out
-what a span says, and may say it in other words, but it may not add to it, nor give an action to somebody else. The rules
-compare texts of one language; forms of a word are the same by their first letters.
+what a span says, and may say it in other words, but it may not add to it, nor give an action to somebody else. The
+rules compare texts of one language; forms of a word are the same by their first letters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from docmind.answers.align import Claim, Leaf, Span, Unit
+from docmind.answers.align import Claim, Leaf, Span, Unit, neighbours
 from docmind.answers.names import replacements
 from docmind.answers.negation import tokens
 from docmind.answers.numbers import ORDINALS, SMALL, UNIT_WORDS
@@ -26,7 +26,8 @@ def _set(words: str) -> frozenset[str]:
 _ONLY = _set("only solely exclusively merely apenas somente unicamente exclusivamente solo solamente")
 _ONLY_ALSO = {"pt": _set("so"), "es": frozenset[str](), "en": _set("just")}
 _ALL = _set(
-    """all everyone everybody everything entire entirely whole todos todas todo toda tudo inteiro inteira entero entera"""
+    """all everyone everybody everything entire entirely whole todos todas todo toda tudo inteiro inteira entero
+    entera"""
 )
 _ALWAYS = _set("always whenever sempre siempre constantly permanently")
 _EACH = _ALL | _set("each every any anyone both no none never cada qualquer quaisquer cualquier ambos ambas nunca")
@@ -47,14 +48,19 @@ _MAY_VERBS = _set(
     "may might can could pode podem podera poderao poderia poderiam puede pueden podra podran podria podrian"
 )
 _CAUSE = _set("because due owing thanks therefore porque devido gracas debido gracias causa motivo culpa")
+_BEFORE, _AFTER = _set("before antes"), _set("after afterwards depois apos despues")
+_FIRST = _BEFORE | _set(
+    "first prior previously earlier until primero primera primeiro primeira previo previamente hasta ate"
+)
+_THEN = _AFTER | _set("then once following later since when from tras quando cuando desde partir luego entonces entao")
 _BEGINS, _ENDS = _set("since from desde starting partir"), _set("until till ate hasta")
 _CLOSED = (
-    _set("spring primavera"), _set("summer verao verano"), _set("autumn fall outono otono"), _set("winter inverno invierno"),
+    _set("spring primavera"), _set("summer verao verano"), _set("autumn fall outono otono"),
+    _set("winter inverno invierno"),
     _set("monday mondays lunes"), _set("tuesday tuesdays martes"), _set("wednesday wednesdays miercoles"),
     _set("thursday thursdays jueves"), _set("friday fridays viernes"),
     _set("saturday saturdays sabado sabados"), _set("sunday sundays domingo domingos"),
     _set("morning mornings manha manhas"), _set("night nights nightly noite noites noche noches"),
-    _set("before antes"), _set("after afterwards depois apos despues"),
 )  # fmt: skip
 _LIGHT = _set(
     """be been being have having had get gets got getting make makes made do done doing take takes taken taking give
@@ -90,19 +96,27 @@ _SAME = 4  # first letters that forms of a word share
 _LONGER = 2  # letters by which a form of a short word may be longer, such as a plural's
 _FRAME = 3  # content words around a replaced one that are the same
 _OFTEN = 3  # units of a page that have a word of its subject
-_NEAR = 1  # units on each side of a span
 _BEHIND = 3  # words behind `may` or `most` among which its verb or noun is
 _MOST = 120  # words that are compared
 _STOP = "."
 _BY = _set("by por pelo pela pelos pelas")
 _SAME_LANGUAGE = 0.5  # coverage from which two texts are of one language, whatever their function words tell
+_ARTICLES = _set(
+    "the a an o os as um uma el la los las un una do da dos das ao aos del al each every cada no na and e y"
+)
 _VOICE = _set("is are was were be been se es son fue fueron sido foi foram sao sera serao seran lo")
-_FRONTED = _set("on in at from since for to by within during with em no na nos nas de desde a ao com en los las por para")
-_PLAIN = frozenset(word for one in _CLOSED for word in one) | {"lo"}
+_FRONTED = _set(
+    "on in at from since for to by within during with em no na nos nas de desde a ao com en los las por para"
+)
+_PLAIN = frozenset({"lo"}).union(_BEFORE, _AFTER, *_CLOSED)
 _REPLACED = 2  # words that one word of a sentence may stand for
 _BETWEEN = _set("be also only se ser te me nos le les lo la los las only then even tambem tambien")
-_DANGLING = (STOP_WORDS - _set("do does did such there these they this which who whom nao no se mais mas son sao")) | _set(
-    "about within between until from up than per hasta entre sobre desde ate"
+_NO = _set("not nao no")
+_DANGLING = STOP_WORDS - _set(
+    "do does did such there these they this which who whom nao no se mais mas son sao"
+) | _set(
+    """about within between until from up than per each every any your our hasta entre sobre desde ate cada seu sua seus
+    suas su sus"""
 )
 _ENDED = re.compile(r"[.!?…:;|][\"'”’»)\]*_`]{0,6}$")
 
@@ -141,12 +155,20 @@ def _is_of_another(claim: Claim, leaf: Leaf, unit: Unit) -> bool:
         if before + after < _FRAME - 1 or (i1 and not before) or (i2 < len(a) and not after):
             continue
         new, old = [word for word in a[i1:i2] if _tells(word)], [word for word in b[j1:j2] if _tells(word)]
+        if not (_is_named(new, said) and _is_named(old, stands)):
+            continue
         if not new or not old or any(_is_met(word, a) for word in old if i1) or any(_is_met(word, old) for word in new):
             continue
         told = [one for one in leaf.units if all(_is_met(word, one.content) for word in new)]
         if told and not (unit in told and _VOICE.isdisjoint(said) != _VOICE.isdisjoint(stands)):
             return True  # in another voice the object of one is the subject of the other
     return _is_turned(said, stands)
+
+
+def _is_named(words: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether a text names somebody or something by these words: they begin it, or follow an article."""
+    at = text.index(words[0]) if words else -1
+    return at == 0 or (at > 0 and text[at - 1] in _ARTICLES)
 
 
 def _is_comparable(claim: Claim, span: Span) -> bool:
@@ -168,12 +190,7 @@ def _is_wider(said: Sequence[str], stands: Sequence[str], language: str) -> bool
     every = [word for at, word in enumerate(said) if word in _ALL and not (at and said[at - 1] in _NOT_ALL)]
     if every and not held & _EACH:
         return True
-    if every and held & _PART and not held & _ALL:
-        return True
-    return False
-
-
-_NO = _set("not nao no")
+    return bool(every and held & _PART and not held & _ALL)
 
 
 def _is_surer(said: Sequence[str], stands: Sequence[str]) -> bool:
@@ -189,15 +206,18 @@ def _is_surer(said: Sequence[str], stands: Sequence[str]) -> bool:
 
 
 def _is_cut_off(claim: Claim, said: Sequence[str], stands: Sequence[str]) -> bool:
-    """Return whether a claim has no end: it stops at a function word, or right before the number that a span names."""
+    """Return whether a claim has no end: it stops at a function word, or right before a number or unit of its span."""
     if not said or _ENDED.search(claim.text):
         return False
     if said[-1] in _DANGLING:
         return True
-    return any(
-        list(said[-2:]) == list(stands[at - 1 : at + 1]) and (stands[at + 1][0].isdigit() or stands[at + 1] in SMALL)
-        for at in range(1, len(stands) - 1)
-    )
+    goes_on = {stands[at + 1] for at in range(1, len(stands) - 1) if list(said[-2:]) == list(stands[at - 1 : at + 1])}
+    wanted = UNIT_WORDS if _is_number(said[-1]) else ()
+    return any(_is_number(word) or word in wanted for word in goes_on)
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word in SMALL
 
 
 def _is_otherwise_linked(said: Sequence[str], stands: Sequence[str]) -> bool:
@@ -206,6 +226,8 @@ def _is_otherwise_linked(said: Sequence[str], stands: Sequence[str]) -> bool:
     if set(said) & _CAUSE and not held & _CAUSE:
         return True
     if any(set(said) & one and not held & one for one in _CLOSED):
+        return True
+    if (set(said) & _BEFORE and not held & _FIRST) or (set(said) & _AFTER and not held & _THEN):
         return True
     return bool(set(said) & _ENDS and held & _BEGINS and not held & _ENDS)
 
@@ -231,7 +253,8 @@ def _adds(claim: Claim, span: Span) -> bool:
     for start, end in _runs([is_new or place is None for is_new, place in zip(new, places, strict=True)]):
         count = sum(new[start:end])
         left, right = places[start - 1] if start else -1, places[end] if end < len(a) else len(b)
-        assert left is not None and right is not None
+        assert left is not None
+        assert right is not None
         beside = _free_beside(free, left) | _free_beside(free, right)
         if count > len(beside):
             return True
@@ -270,7 +293,7 @@ def _free_beside(free: Sequence[bool], place: int) -> set[int]:
 def _around(span: Span) -> Iterator[str]:
     """Yield the words of the units beside a span, and of the page's first two."""
     units = span.leaf.units
-    for unit in [*units[max(0, span.first - _NEAR) : span.first], *units[span.last + 1 : span.last + 1 + _NEAR], *units[:2]]:
+    for unit in [*neighbours(span), *units[:2]]:
         yield from unit.content
 
 
@@ -280,13 +303,16 @@ def _is_subject(word: str, leaf: Leaf) -> bool:
 
 
 def _is_turned(said: Sequence[str], core: Sequence[str]) -> bool:
-    """Return whether all words of a claim stand in a sentence in reverse order, in the same voice: A pays B, B pays A."""
-    if said[0] in _FRONTED or not _PLAIN.isdisjoint(said) or (set(said) & _BY) != (set(core) & _BY):
+    """Return whether a claim turns a sentence around in the same voice: A pays B, B pays A."""
+    if said[0] in _FRONTED or not _PLAIN.isdisjoint(said) or _BY.isdisjoint(said) != _BY.isdisjoint(core):
+        return False
+    if _VOICE.isdisjoint(said) != _VOICE.isdisjoint(core):
         return False
     a, b = ([_key(word) for word in words if _tells(word)] for words in (said, core))
-    places = {word: at for at, word in enumerate(b) if b.count(word) == 1}
-    row = [places[word] for word in a if word in places and a.count(word) == 1]
-    if len(row) < _FRAME:
+    if len(a) < _FRAME or len(a) != len(set(a)) or any(b.count(word) != 1 for word in a):
+        return False
+    row = [b.index(word) for word in a]
+    if max(row) - min(row) >= len(row) + _REPLACED:
         return False
     steps = [y - x for x, y in pairwise(row)]
     return sum(step != 1 for step in steps) >= _FRAME - 1 and all(step == 1 or step < 0 for step in steps)

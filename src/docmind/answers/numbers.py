@@ -34,7 +34,8 @@ _TABLES = {
         diez:10 onze:11 doze:12 doce:12 treze:13 trece:13 quatorze:14 catorze:14 catorce:14 quinze:15 quince:15
         dezesseis:16 dieciseis:16 dezessete:17 diecisiete:17 dezoito:18 dieciocho:18 dezenove:19 diecinueve:19
         vinte:20 veinte:20 veintiuno:21 veintidos:22 veintitres:23 veinticuatro:24 veinticinco:25
-        veintiseis:26 veintisiete:27 veintiocho:28 veintinueve:29 dezasseis:16 dezassete:17 dezanove:19 trinta:30 treinta:30
+        veintiseis:26 veintisiete:27 veintiocho:28 veintinueve:29 dezasseis:16 dezassete:17 dezanove:19
+        trinta:30 treinta:30
         quarenta:40 cuarenta:40 cinquenta:50 cincuenta:50 sessenta:60 sesenta:60 setenta:70 oitenta:80 ochenta:80
         noventa:90 cem:100 cien:100 cento:100 ciento:100 duzentos:200 duzentas:200 doscientos:200 doscientas:200
         trezentos:300 trezentas:300 trescientos:300 trescientas:300 quatrocentos:400 quatrocentas:400
