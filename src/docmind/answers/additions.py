@@ -8,6 +8,7 @@ rules compare texts of one language; forms of a word are the same by their first
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -101,9 +102,7 @@ _MOST = 120  # words that are compared
 _STOP = "."
 _BY = _set("by por pelo pela pelos pelas")
 _SAME_LANGUAGE = 0.5  # coverage from which two texts are of one language, whatever their function words tell
-_ARTICLES = _set(
-    "the a an o os as um uma el la los las un una do da dos das ao aos del al each every cada no na and e y"
-)
+_ARTICLES = _set("the o os as el la los las do da dos das ao aos del al each every cada no na and e y")
 _VOICE = _set("is are was were be been se es son fue fueron sido foi foram sao sera serao seran lo")
 _FRONTED = _set(
     "on in at from since for to by within during with em no na nos nas de desde a ao com en los las por para"
@@ -245,7 +244,8 @@ def _adds(claim: Claim, span: Span) -> bool:
     new = [_tells(word) and not _is_met(word, near) and not _is_subject(word, leaf) for word in a]
     if not any(new):
         return False
-    free = [word != _STOP and not _is_met(word, a) for word in b]
+    own, held = (Counter(map(_key, words)) for words in (a, b))
+    free = [word != _STOP and (not _is_met(word, a) or held[_key(word)] > own[_key(word)] > 0) for word in b]
     places = [next((at for at, other in enumerate(b) if _is_met(word, [other])), None) for word in a]
     row = [at for at in places if at is not None]
     if row != sorted(row):
@@ -322,6 +322,7 @@ def _tells(word: str) -> bool:
     """Return whether a word has a meaning of its own: no function word, number, unit or word that fits anywhere."""
     return (
         len(word) > 2
+        and "'" not in word
         and not word[0].isdigit()
         and word not in STOP_WORDS
         and word not in _LIGHT
