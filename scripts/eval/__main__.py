@@ -1,7 +1,7 @@
 """Quality on a folder of labelled documents, by row.
 
     .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
-    .venv/bin/python scripts/eval sample
+    .venv/bin/python scripts/eval sample | claims [--misses]
 
 The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
 needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
@@ -21,7 +21,8 @@ corpus. WHAT is one of
     fit-int8     ranges and outlying channels of the text models in int8, from plain text files
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
-with DocMind, and prints its figures into README.md and docs/evaluation.md.
+with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand
+(`claims.py`), and prints their figures into docs/evaluation.md.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pathlib import Path
 
 from harness import add_missing, opened, vault_place
 
+from docmind.embedding.minilm import MiniLM, default_cache_dir
 from docmind.errors import DocMindError
 from docmind.evaluation import read_questions
 
@@ -80,6 +82,10 @@ def _run(options: argparse.Namespace) -> None:
         from sample import measure
 
         return measure()
+    if str(folder) == "claims":
+        from claims import evaluate as evaluate_claims
+
+        return evaluate_claims(MiniLM(default_cache_dir()), show_misses=options.misses)
     if options.what == "fit-late":
         from late_projection import fit
 

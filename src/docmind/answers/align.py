@@ -35,9 +35,9 @@ _MOST_UNITS, _FARTHEST, _LONGEST = 8, 3, 700  # units of a span, units between t
 _LINK = re.compile(r"\]\([^)\n]{0,400}\)")
 _LEAD_IN = re.compile(
     r"[\s*_>\"“]{0,4}(?:(?:according to|as (?:stated|noted|reported|described|per)|based on|per|segundo|conforme|"
-    r"de acordo com|seg[úu]n|de acuerdo con)\b[^,.:;\n]{0,70}[,:]|(?:in summary|in short|overall|in addition|"
-    r"additionally|furthermore|moreover|specifically|notably|however|therefore|thus|also|finally|yes|no|em resumo|"
-    r"al[ée]m disso|sim|n[ãa]o|en resumen|adem[áa]s|s[íi])[,:]|(?:the|this|these) "
+    r"de acordo com|seg[úu]n|de acuerdo con)\b(?:[^,.:;\n]|\.(?=\w)){0,70}[,:]|(?:in summary|in short|overall|"
+    r"in addition|additionally|furthermore|moreover|specifically|notably|however|therefore|thus|also|finally|yes|no|"
+    r"em resumo|al[ée]m disso|sim|n[ãa]o|en resumen|adem[áa]s|s[íi])[,:]|(?:the|this|these) "
     r"(?:report|document|filing|paper|page|text|passage|contract|source)s?\s(?:also\s)?"
     r"(?:states?|says?|notes?|reports?|mentions?|shows?|explains?|indicates?)\s(?:that\s)?)\s{0,3}",
     re.IGNORECASE,
@@ -291,6 +291,12 @@ def weakest(claim: Claim, span: Span) -> float:
     held |= {prefix(word) or word for word in held} | span.leaf.label_names
     shares = [sum(w in held or (prefix(w) or w) in held for w in clause) / len(clause) for clause in claim.clauses]
     return min(shares, default=1.0)
+
+
+def neighbours(span: Span) -> list[Unit]:
+    """Return the unit before a span and the one after it."""
+    units = span.leaf.units
+    return [*units[max(0, span.first - 1) : span.first], *units[span.last + 1 : span.last + 2]]
 
 
 def content(text: str) -> list[str]:

@@ -131,8 +131,11 @@ class _DraftEvidence(Evidence):
         return Claim(text)
 
     def fault(self, claim: Claim, span: Span) -> Fault | None:
-        """Return the part of a claim that a span does not support, told also by counts, subjects and joined names."""
-        found = super().fault(claim, span)
+        """Return the part of a claim that a span does not support, told also by counts, subjects and joined names.
+
+        What it says beyond the span is not judged: a person knows more than one sentence of a page.
+        """
+        found = self.contradiction(claim, span)
         if found is None and counts_otherwise(claim, span):
             return Fault("number", True)
         if found is None and (share := said_of_another(claim, span)):

@@ -33,7 +33,9 @@ _TABLES = {
         dois:2 duas:2 tres:3 quatro:4 cuatro:4 cinco:5 seis:6 sete:7 siete:7 oito:8 ocho:8 nove:9 nueve:9 dez:10
         diez:10 onze:11 doze:12 doce:12 treze:13 trece:13 quatorze:14 catorze:14 catorce:14 quinze:15 quince:15
         dezesseis:16 dieciseis:16 dezessete:17 diecisiete:17 dezoito:18 dieciocho:18 dezenove:19 diecinueve:19
-        vinte:20 veinte:20 veintiuno:21 veintidos:22 veintitres:23 veinticuatro:24 veinticinco:25 trinta:30 treinta:30
+        vinte:20 veinte:20 veintiuno:21 veintidos:22 veintitres:23 veinticuatro:24 veinticinco:25
+        veintiseis:26 veintisiete:27 veintiocho:28 veintinueve:29 dezasseis:16 dezassete:17 dezanove:19
+        trinta:30 treinta:30
         quarenta:40 cuarenta:40 cinquenta:50 cincuenta:50 sessenta:60 sesenta:60 setenta:70 oitenta:80 ochenta:80
         noventa:90 cem:100 cien:100 cento:100 ciento:100 duzentos:200 duzentas:200 doscientos:200 doscientas:200
         trezentos:300 trezentas:300 trescientos:300 trescientas:300 quatrocentos:400 quatrocentas:400
@@ -126,7 +128,19 @@ _UNITS = {
     "km": "km kilometer kilometers kilometre kilometres quilometro quilometros kilometro kilometros",
     "kg": "kg kilogram kilograms quilo quilos kilo kilos",
     "°": "degree degrees grau graus grado grados",
+    "£": "pound pounds libra libras",
+    "g": "g gram grams gramme grammes grama gramas gramo gramos",
+    "m": "metre metres meter meters metro metros",
+    "cm": "cm centimetre centimetres centimeter centimeters centimetro centimetros",
+    "mm": "mm millimetre millimetres millimeter millimeters milimetro milimetros",
+    "l": "litre litres liter liters litro litros",
+    "ml": "ml millilitre millilitres milliliter milliliters mililitro mililitros",
 }
+_PARTS: dict[str, tuple[str, float]] = {
+    "week": ("day", 7), "year": ("month", 12), "hour": ("minute", 60), "kg": ("g", 1000), "km": ("m", 1000),
+    "l": ("ml", 1000),
+}  # fmt: skip
+"""Units by the smaller one that they are a whole number of."""
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento"}) - {"mar", "dec", "real"}
 """Words that belong to a number and are compared with it."""
@@ -179,8 +193,10 @@ def table_scales(text: str) -> tuple[float, ...]:
 
 def agree(claim: Figure, page: Figure, scales: tuple[float, ...] = ()) -> bool:
     """Return whether a number of a claim equals a number of a page."""
-    if (claim.unit and page.unit and claim.unit != page.unit) or (claim.is_minus and not page.is_negative):
+    if claim.is_minus and not page.is_negative:
         return False
+    if claim.unit and page.unit and claim.unit != page.unit:
+        return _is_same_amount(claim, page)
     if claim.is_month != page.is_month and not (claim.is_dated if page.is_month else page.is_dated):
         return False
     if claim.values & page.values:
@@ -200,6 +216,13 @@ def agree(claim: Figure, page: Figure, scales: tuple[float, ...] = ()) -> bool:
                 if claim.may_round and page.step < claim.step and abs(wanted - reading) <= 0.5 * claim.step:
                     return True
     return False
+
+
+def _is_same_amount(one: Figure, other: Figure) -> bool:
+    """Return whether two numbers are one amount in two units: two years and 24 months."""
+    (unit, times), (other_unit, other_times) = (_PARTS.get(figure.unit, (figure.unit, 1)) for figure in (one, other))
+    amounts = ({v * by for v in of.values if not isinstance(v, str)} for of, by in ((one, times), (other, other_times)))
+    return unit == other_unit and not set.isdisjoint(*amounts)
 
 
 def _lowered(text: str) -> str:
