@@ -79,6 +79,13 @@ def test_a_set_is_measured_beside_the_library(docmind: DocMind, tmp_path: Path) 
     assert docmind.evaluation.runs() == ()
 
 
+@pytest.mark.parametrize("name", ["labels", "sample"])
+def test_a_folder_is_not_taken_for_a_set_of_its_name(docmind: DocMind, tmp_path: Path, name: str) -> None:
+    run = docmind.evaluation.run(set_in(tmp_path / name), k=2, answers=False)
+    assert run.set_name == f"{name}/"
+    assert docmind.evaluation.get(run.run_id) == run, "its questions are kept"
+
+
 def test_what_stops_a_run_leaves_nothing(docmind: DocMind, tmp_path: Path) -> None:
     def stop(done: int, total: int) -> None:
         if done >= 2:

@@ -16,6 +16,7 @@ import pytest
 
 from conftest import ROOT
 from desks import opened
+from docmind.documents.carrying import TABLES
 from docmind.evaluation import trec_run
 from docmind.records.documents import Upload
 from docmind.records.evaluation import GOOD, LABELS
@@ -149,16 +150,22 @@ def test_hostile_words_cost_their_rows_and_no_run(tmp_path: Path) -> None:
         assert desk.evaluation.get(run.run_id) == run
 
 
-def test_a_snapshot_brings_back_no_run_and_no_label(tmp_path: Path) -> None:
+def test_snapshots_and_bundles_bring_back_no_run_and_no_label(tmp_path: Path) -> None:
     """What is said of a library's quality stays in the library."""
+    bundle = tmp_path / "all.docmind"
     with opened(tmp_path) as desk:
         (added,) = desk.add([Upload("herons.txt", b"Herons wait in shallow water.")])
         assert added.doc_id
         desk.evaluation.label(f"where is {LABEL}", added.doc_id, 1, GOOD)
         desk.evaluation.run(set_in(tmp_path / "set"), answers=False)
+        desk.bundles.write(bundle, "a heron waits in shallow water", lambda *_: None)
         snapshot = desk.snapshots.create("before")
         desk.evaluation.label(f"where is {LABEL}", added.doc_id, 1, None)
         for run in desk.evaluation.runs():
             desk.evaluation.remove(run.run_id)
         desk.snapshots.activate(snapshot.snapshot_id)
         assert (desk.evaluation.runs(), desk.evaluation.labels()) == ((), ())
+    with opened(tmp_path / "other") as other:
+        assert other.bundles.read(bundle, "a heron waits in shallow water", lambda *_: None).documents == 1
+        assert (other.evaluation.runs(), other.evaluation.labels()) == ((), ())
+    assert not [table for table in TABLES if "label" in table or "evaluation" in table]

@@ -127,6 +127,27 @@ def test_a_line_holds_no_text_that_is_not_of_docmind(is_command: bool) -> None:
     assert [line["level"] for line in lines[-4:]] == ["warning", "warning", "info", "error"]
 
 
+def test_an_error_of_a_page_is_a_line_without_its_message() -> None:
+    """Streamlit has handlers of its own, and writes such an error past all of them where it may."""
+    script = (
+        "import asyncio\nfrom streamlit.logger import get_logger\nearly = get_logger('streamlit.early')\n"
+        "from docmind.config import Settings\nfrom docmind.observability import start_logs\n"
+        "from docmind.ui.app import options\n"
+        "options.apply()\nstart_logs(Settings(log_format='json'))\n"
+        "from streamlit.error_util import handle_uncaught_app_exception\n"
+        "try:\n    raise KeyError('SECRET')\nexcept KeyError as error:\n    handle_uncaught_app_exception(error)\n"
+        "get_logger('streamlit.late').error('SECRET')\nearly.error('SECRET')\n"
+        "async def end(): asyncio.get_running_loop().call_soon(lambda: {}['SECRET'])\n"
+        "asyncio.run(end())\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "SECRET" not in run.stdout + run.stderr
+    lines = [json.loads(line) for line in run.stderr.splitlines()]
+    told = [(line["logger"], line.get("error")) for line in lines if line["level"] == "error"]
+    assert ("streamlit.error_util", "KeyError") in told
+    assert {("streamlit.early", None), ("streamlit.late", None), ("asyncio", "KeyError")} <= set(told)
+
+
 def test_events_that_wait_are_written_at_the_end() -> None:
     script = (
         "from docmind.config import Settings\nfrom docmind.observability import Embedded, emit, start_logs\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -198,6 +199,20 @@ def test_a_collector_that_sends_elsewhere_is_not_followed(collector: tuple[str, 
         pass
     stop_traces()
     assert [path for path, _headers, _body in handler.got] == ["/v1/traces"]
+
+
+def test_a_collector_that_does_not_answer_is_waited_for_once(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=50) as server:  # the system accepts, and nobody answers
+        start_traces(Settings(traces=TraceSettings(url=f"http://127.0.0.1:{server.getsockname()[1]}/v1/traces")))
+        for _ in range(1_500):  # three batches
+            with traced("search"):
+                pass
+        stop_traces()
+        server.setblocking(False)
+        server.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert caplog.text.count("traces could not be sent") == 1
 
 
 @pytest.mark.parametrize(

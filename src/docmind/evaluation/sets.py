@@ -113,6 +113,8 @@ def read_set(name: str | Path) -> LabelledSet:
     """
     folder = sample_folder() if str(name) == SAMPLE else Path(name).expanduser()
     title = SAMPLE if str(name) == SAMPLE else _fact(folder.resolve().name)
+    if title in (SAMPLE, LABELS) and str(name) != SAMPLE:
+        title += "/"  # its runs are none of the sets with these names
     if _is_there(folder / "corpus.jsonl"):
         read = _read_beir(title, folder)
     elif _is_there(folder / "queries.jsonl"):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Operation = Literal["ingest", "search", "answer"]
 """What a span is made of; a list of a search, and vectors that are made, have spans inside it."""
 
-_SEND_S = 5.0
+_SEND_S, _AGAIN_S = 2.0, 30.0  # a collector that does not answer holds the end of the program for the first, once
 _ANSWER_BYTES = 1 << 16
 _SAID_BY: dict[type, Operation] = {Searched: "search", Answered: "answer"}  # events that tell of a whole operation
 
@@ -177,13 +177,18 @@ def _sender_to(endpoint: Endpoint) -> SpanExporter:
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
     class Sender(SpanExporter):
+        _again_s = float("-inf")  # spans are dropped until then
+
         def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            if time.monotonic() < self._again_s:
+                return SpanExportResult.FAILURE
             body = encode_spans(spans).SerializeToString()
             kind = {"Content-Type": "application/x-protobuf"}
             try:
                 status, _ = fetch(endpoint, "", timeout_s=_SEND_S, max_bytes=_ANSWER_BYTES, body=body, headers=kind)
             except (httpx.HTTPError, DocMindError) as error:
                 _log.warning("traces could not be sent: %s", error)
+                self._again_s = time.monotonic() + _AGAIN_S
                 return SpanExportResult.FAILURE
             if not 200 <= status < 300:
                 _log.warning("traces were not taken: status %d", status)
