@@ -256,7 +256,7 @@ def _told_writing(writing: Writing, by_language: Mapping[str, Writing], model: s
     told = _("{model} answered {n} of {all} questions, {silent} of them without a claim").format(
         model=inert(model), n=writing.answers, all=writing.questions, silent=writing.silent
     )
-    each = [f"  {_('language')} {inert(name)}: {_told_claims(one)}" for name, one in by_language.items()]
+    each = [f"    {_('language')} {inert(name)}: {_told_claims(one)}" for name, one in by_language.items()]
     return [told, f"  {_told_claims(writing)}", *(each if len(each) > 1 else ())]
 
 
