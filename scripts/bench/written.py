@@ -61,11 +61,15 @@ server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
 sys.stdin.read()
 """
+# The quotes of a turn come first; what the model writes is in a box above them, which goes once it is written.
 _SEEN = """number => new Promise(done => {
   const look = () => {
-    const shown = [...document.querySelectorAll(`.st-key-turn-${number} [data-testid="stMarkdownContainer"] p`)]
+    const box = document.querySelector(`.st-key-turn-${number}-writing`);
+    const shown = [...(box?.querySelectorAll('[data-testid="stMarkdownContainer"] p') ?? [])]
       .filter(p => !p.closest('button, [data-testid="stCaptionContainer"]') && p.innerText.trim());
-    shown.length ? done(performance.timeOrigin + performance.now()) : requestAnimationFrame(look);
+    const row = document.querySelector(`.st-key-turn-${number}-row`);
+    const isOver = !box && (row?.innerText.includes("Answered in") ?? false);
+    shown.length || isOver ? done(performance.timeOrigin + performance.now()) : requestAnimationFrame(look);
   };
   look();
 })"""
@@ -130,11 +134,7 @@ def _claims(docmind: DocMind) -> None:
         claims = [one for one in answer.sentences if one.is_claim]
         total, supported = total + len(claims), supported + sum(one.supported for one in claims)
         wrongly += _wrongly(answer)
-        for one in claims:
-            if one.supported:
-                quotes = " / ".join(source.quote for source in answer.sources if source.n in one.sources)
-                print(f"  supported: {' '.join(one.text.split())!r} by {' '.join(quotes.split())!r}")
-    print(f"{total} claims, {supported} supported (read them above); {wrongly} without support and drawn as verified")
+    print(f"{total} claims, {supported} supported; {wrongly} without support and drawn as verified")
 
 
 def _wrongly(answer: Answer) -> int:

@@ -140,7 +140,7 @@ class Services:
 
         return Evaluation(
             self.configured, vault=self.vault, embedder=self.embedder, lists=self.lists, answerer=self.answerer,
-            visual=self.visual,
+            visual=self.visual, conversations=self.conversations, models=self.models,
         )  # fmt: skip
 
     @cached_property

@@ -8,7 +8,9 @@ from pathlib import Path
 import ir_measures
 import pytest
 
+from docmind.cli.evaluate import _told_writing
 from docmind.errors import ConfigError, NotFoundError
+from docmind.records.evaluation import Writing
 from shells import Shell, sentence_of
 
 
@@ -59,6 +61,18 @@ def test_a_set_is_measured_shown_compared_and_removed(shell: Shell) -> None:
     assert len(shell.json("evaluate", "list")["runs"]) == 1
 
 
+def test_claims_of_a_language_model_are_told() -> None:
+    writing = Writing(questions=3, answers=2, silent=1, claims=4, supported=3, not_found=1)
+    lines = _told_writing(writing, {"en": writing, "pt": Writing(1)}, "a\x1b[31mb")
+    assert lines[0].endswith("answered 2 of 3 questions, 1 of them without a claim")
+    assert "\x1b" not in lines[0]
+    assert lines[1:] == [
+        "  Claims: 4; supported: 3 (75%); not found: 1 (25%)",
+        "    language en: Claims: 4; supported: 3 (75%); not found: 1 (25%)",
+        "    language pt: Claims: 0; supported: 0; not found: 0",
+    ]
+
+
 def test_a_run_is_written_for_other_tools(shell: Shell) -> None:
     """The figures that another tool computes from the run file are those of the run."""
     folder, out = birds(shell), shell.files / "run.trec"
@@ -77,6 +91,7 @@ def test_a_run_is_written_for_other_tools(shell: Shell) -> None:
     [
         (("nowhere",), ConfigError.exit_code, "no set for an evaluation"),
         (("labels",), ConfigError.exit_code, "no labels yet"),
+        (("birds", "--model"), ConfigError.exit_code, "No language model is in use"),
         (("birds", "--filter", "language"), ConfigError.exit_code, "no filter"),
         (("birds", "--filter", "colour=red"), ConfigError.exit_code, "can't be filtered by colour"),
         (("birds", "--against", "abc"), NotFoundError.exit_code, "no run abc"),

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from desks import opened
+from desks import opened, talking
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings
 from docmind.errors import CancelledError, ConfigError, DamagedError, NotFoundError
 from docmind.records.documents import Upload
-from docmind.records.evaluation import GOOD, LABELS, NO_SOURCE
-from docmind_testkit import COLOURS
+from docmind.records.evaluation import GOOD, LABELS, NO_SOURCE, Writing
+from docmind_testkit import COLOURS, FakeChatModel
 from looking import album, looking
 
 HERONS, STORKS = "Herons wait in shallow water for fish.", "Storks nest on chimneys and clatter."
@@ -38,6 +38,51 @@ def set_in(folder: Path, queries: Sequence[Any] = QUERIES) -> Path:
     (folder / "docs" / "storks.txt").write_text(STORKS)
     (folder / "queries.jsonl").write_text("\n".join(json.dumps(row) for row in queries))
     return folder
+
+
+def test_a_language_model_answers_each_query_and_its_claims_are_counted(tmp_path: Path) -> None:
+    with talking(tmp_path) as docmind:
+        folder = set_in(tmp_path / "birds")
+        with pytest.raises(ConfigError, match="No language model is in use"):
+            docmind.evaluation.run(folder, model=True)
+        assert docmind.evaluation.runs() == ()
+        told = f"{HERONS} Herons never sleep in the winter months."
+        docmind.models.model = FakeChatModel(told, "The documents do not say it.", loop=True)
+        run = docmind.evaluation.run(folder, model=True)
+        assert docmind.conversations.threads() == (), "nothing of it is stored"
+        assert run.settings["language model"] == "fake"
+        writings = {score.query_id: score.writing for score in run.scores}
+        assert writings["a"] == Writing(questions=1, answers=1, claims=2, supported=1, not_found=1)
+        assert run.writing is not None
+        assert (run.writing.questions, run.writing.claims, run.writing.supported) == (3, 2, 1)
+        assert run.writing.answers == 1 + run.writing.silent
+        assert {name: one.claims for name, one in run.writing_by_language.items()} == {"en": 2, "pt": 0}
+        assert docmind.evaluation.get("latest") == run
+        without = docmind.evaluation.run(folder)
+        assert (without.writing, dict(without.writing_by_language)) == (None, {})
+        assert "language model" not in without.settings
+        compared = docmind.evaluation.compare(run.run_id, without.run_id)
+        assert (compared.before.writing, compared.after.writing) == (run.writing, None)
+        assert compared.settings["language model"] == ("fake", "")
+    assert measured_libraries(tmp_path) == []
+
+
+def test_a_run_that_was_kept_before_language_models_were_measured_is_read(docmind: DocMind, tmp_path: Path) -> None:
+    run = docmind.evaluation.run(set_in(tmp_path / "birds"))
+    database = docmind.vault.database
+    row = database.one("SELECT record, summary FROM evaluation_runs WHERE run_id = ?", (run.run_id,))
+    assert row is not None
+    record, summary = json.loads(zlib.decompress(row[0])), json.loads(row[1])
+    for one in (record, summary, *record["scores"]):
+        del one["writing"]
+    del record["writing_by_language"]
+    with database.transaction() as db:
+        db.execute(
+            "UPDATE evaluation_runs SET record = ?, summary = ?",
+            (zlib.compress(json.dumps(record).encode()), json.dumps(summary)),
+        )
+    assert docmind.evaluation.get(run.run_id) == run
+    assert [one.run_id for one in docmind.evaluation.runs()] == [run.run_id]
 
 
 def measured_libraries(folder: Path) -> list[str]:

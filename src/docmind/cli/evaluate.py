@@ -18,7 +18,17 @@ from docmind.cli.threads import write_whole
 from docmind.errors import ConfigError
 from docmind.evaluation import trec_run
 from docmind.records import evaluation as records
-from docmind.records.evaluation import GOLDEN_STATES, METRICS, SAMPLE, Figure, Outcomes, Run, RunComparison, RunSummary
+from docmind.records.evaluation import (
+    GOLDEN_STATES,
+    METRICS,
+    SAMPLE,
+    Figure,
+    Outcomes,
+    Run,
+    RunComparison,
+    RunSummary,
+    Writing,
+)
 from docmind.wording import N_, _, ngettext
 
 Format = Literal["table", "json", "trec"]
@@ -61,10 +71,20 @@ def evaluate() -> None:
 @click.option(
     "--answers/--no-answers", default=True, show_default=True, help="Answer each question too, and count the outcomes."
 )
+@click.option(
+    "--model", is_flag=True, help="Have the language model in use answer each question, and count its claims."
+)
 @_format
 @_out
 def run(
-    name: str, k: int, filters: tuple[str, ...], against: str | None, answers: bool, form: Format, out: Path | None
+    name: str,
+    k: int,
+    filters: tuple[str, ...],
+    against: str | None,
+    answers: bool,
+    model: bool,
+    form: Format,
+    out: Path | None,
 ) -> None:
     """Measure a set, and keep the run.
 
@@ -76,7 +96,7 @@ def run(
     with opened(creates=True) as desk:
         before = desk.evaluation.get(against) if against else None
         with _bar(quiet=form != "table") as report:
-            made = desk.evaluation.run(name, k=k, filters=wanted, answers=answers, progress=report)
+            made = desk.evaluation.run(name, k=k, filters=wanted, answers=answers, model=model, progress=report)
         compared = desk.evaluation.compare(before.run_id, made.run_id) if before is not None else None
     text = _written(made, form)
     if compared is not None and form == "table":
@@ -186,6 +206,8 @@ def _table(run: Run) -> str:
     for kind, groups in ((_("language"), run.by_language), (_("category"), run.by_category)):
         lines += [_row(f"{kind} {inert(name)}", of, width) for name, of in groups.items()]
     lines += _told_outcomes(run.outcomes)
+    if run.writing is not None:
+        lines += _told_writing(run.writing, run.writing_by_language, run.settings.get("language model", ""))
     for one in run.calibration:
         lines.append(
             _("Confidence {low}–{high}: {n} questions, {share} of them with an answer").format(
@@ -230,6 +252,24 @@ def _told_outcomes(outcomes: Outcomes) -> list[str]:
     return told
 
 
+def _told_writing(writing: Writing, by_language: Mapping[str, Writing], model: str) -> list[str]:
+    told = _("{model} answered {n} of {all} questions, {silent} of them without a claim").format(
+        model=inert(model), n=writing.answers, all=writing.questions, silent=writing.silent
+    )
+    each = [f"    {_('language')} {inert(name)}: {_told_claims(one)}" for name, one in by_language.items()]
+    return [told, f"  {_told_claims(writing)}", *(each if len(each) > 1 else ())]
+
+
+def _told_claims(writing: Writing) -> str:
+    return _("Claims: {n}; supported: {supported}; not found: {missing}").format(
+        n=writing.claims, supported=_counted(writing.supported, writing), missing=_counted(writing.not_found, writing)
+    )
+
+
+def _counted(n: int, writing: Writing) -> str:
+    return f"{n} ({n / writing.claims:.0%})" if writing.claims else str(n)
+
+
 def _shares(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     names = [*(name for name in _OUTCOMES if name in counts), *(name for name in counts if name not in _OUTCOMES)]
@@ -243,6 +283,8 @@ def _comparison(found: RunComparison) -> str:
     for metric, word in METRICS.items():
         figure = found.differences[metric]
         lines.append(f"  {_(word):10} {figure.mean:+.3f} ({figure.low:+.3f} – {figure.high:+.3f})")
+    if found.before.writing is not None and found.after.writing is not None:
+        lines += [f"  {_told_claims(found.before.writing)} →", f"  {_told_claims(found.after.writing)}"]
     counted = _("{better} better, {worse} worse, {same} the same").format(
         better=len(found.better), worse=len(found.worse), same=found.same
     )

@@ -7,13 +7,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, nullcontext
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docmind import __version__
 from docmind.config import Settings
+from docmind.conversations import Conversations
 from docmind.embedding import close_text_model, open_text_model
 from docmind.errors import CancelledError, ConfigError
 from docmind.evaluation import (
@@ -45,6 +46,7 @@ from docmind.records.evaluation import (
     RunComparison,
     RunSummary,
     SourceLabel,
+    Writing,
 )
 from docmind.records.query import Query
 from docmind.vault import Vault
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 
     from docmind.conversations import Answerer
     from docmind.embedding import TextEmbedder
+    from docmind.llm import LanguageModels
+    from docmind.maintenance.searching import Searching
     from docmind.search import MultimodalSearch
     from docmind.visual import Visual
 
@@ -89,15 +93,20 @@ class Evaluation:
         lists: MultimodalSearch,
         answerer: Answerer,
         visual: Visual,
+        conversations: Conversations,
+        models: LanguageModels,
     ) -> None:
-        """Set up; `lists` and `answerer` are those of the open library, on which the user's labels are measured.
+        """Set up; `lists`, `answerer` and `conversations` are those of the open library, for the user's labels.
 
-        Sets are measured with its text model, and with the image models that are chosen in `visual`.
+        Sets are measured with its text model, with the image models that are chosen in `visual`, and with the language
+        model in use where that is asked.
         """
         self._settings, self._vault, self._embedder, self._visual = settings, vault, embedder, visual
         self._lists, self._answerer = lists, answerer
         self._kept, self._labels = KeptRuns(vault.database), SourceLabels(vault.database)
+        self._conversations, self._models = conversations, models
         self._turn, self._closed = threading.Lock(), threading.Event()
+        self._asked: list[Conversations] = []
 
     def sets(self) -> tuple[EvaluationSet, ...]:
         """Return the sets that have a name: the one that comes with DocMind, and the user's labels if there are any."""
@@ -118,20 +127,23 @@ class Evaluation:
         k: int = 10,
         filters: Mapping[str, str] | None = None,
         answers: bool = True,
+        model: bool = False,
         progress: Progress | None = None,
     ) -> Run:
         """Measure a set, keep the run and return it.
 
         `name` is that of a set (`sets`) or a folder. The documents of a set are read into a library of their own, which
         is removed afterwards; the user's labels are measured on the open one. With `answers` each query is answered
-        too, without a language model. `filters` choose queries by their facts.
+        too, without a language model; with `model` the language model in use answers it as in the chat, and the claims
+        are counted. `filters` choose queries by their facts.
 
-        Raises `ConfigError` where there is no such set, or no query is left, `DiskFullError`, `VaultError`, and what
-        `progress` raises; nothing is kept then. One run at a time: a second one waits.
+        Raises `ConfigError` where there is no such set, no query is left, or no language model is in use,
+        `DiskFullError`, `VaultError`, and what `progress` raises; nothing is kept then. One run at a time: a second one
+        waits.
         """
         self._vault.database.check_writable()
         Query("k", k=k)  # checks its bounds before anything is read
-        began, wanted = time.monotonic(), dict(filters or {})
+        began, wanted, writer = time.monotonic(), dict(filters or {}), self._writer() if model else ""
         chosen = self._own_set() if str(name) == LABELS else read_set(name)
         if not chosen.queries:
             raise ConfigError(
@@ -145,13 +157,14 @@ class Evaluation:
             if progress is not None:
                 progress(done, total)
 
-        with self._turn, self._measuring(chosen, k, answers, tell) as (measuring, refused):
+        with self._turn, self._measuring(chosen, k, answers, tell, writes=model) as (measuring, refused):
             read, total = len(chosen.documents), len(chosen.documents) + len(chosen.queries)
             measured = measuring.run(chosen.queries, lambda done: tell(read + done, total))
             visual = [query for query in chosen.queries if query.category in VISUAL and query.is_answerable]
             lift = measuring.lift(visual) if visual else None
             tell(total, total)
         run = self._run_of(chosen, measured, k, wanted, time.monotonic() - began)
+        run = replace(run, settings={**run.settings, "language model": writer}) if model else run
         run = replace(run, visual_lift=lift, skipped=(*chosen.skipped, *refused))
         self._kept.keep(run)
         if run.answerable:
@@ -162,6 +175,8 @@ class Evaluation:
     def close(self) -> None:
         """Stop a run, and wait until its library is removed. Idempotent."""
         self._closed.set()
+        for asked in tuple(self._asked):  # a language model that writes is stopped
+            asked.close()
         if self._turn.acquire(timeout=_CLOSING_S):
             self._turn.release()
 
@@ -206,9 +221,10 @@ class Evaluation:
         try:
             other = Evaluation(
                 self._settings, vault=self._vault, embedder=embedder, lists=self._lists, answerer=self._answerer,
-                visual=self._visual,
+                visual=self._visual, conversations=self._conversations, models=self._models,
             )  # fmt: skip
-            other._turn, other._closed = self._turn, self._closed  # the library that closes stops it too
+            # the library that closes stops it too
+            other._turn, other._closed, other._asked = self._turn, self._closed, self._asked
             yield other
         finally:
             close_text_model(embedder)
@@ -219,22 +235,37 @@ class Evaluation:
 
     @contextmanager
     def _measuring(
-        self, chosen: LabelledSet, k: int, answers: bool, tell: Progress
+        self, chosen: LabelledSet, k: int, answers: bool, tell: Progress, *, writes: bool
     ) -> Iterator[tuple[Measuring, tuple[str, ...]]]:
         if chosen.uploads is None:
             yield Measuring(
                 lists=self._lists, answerer=self._answerer, names=lambda doc_id, document: (doc_id,), k=k,
-                by_document=False, answers=answers,
+                by_document=False, answers=answers, conversations=self._conversations if writes else None,
             ), ()  # fmt: skip
             return
         total = len(chosen.documents) + len(chosen.queries)
         with measured_library(chosen, self._chosen(), self._embedder, lambda done: tell(done, total)) as library:
-            names = library.names
-            yield Measuring(
-                lists=library.parts.lists, answerer=library.parts.answerer,
-                names=lambda doc_id, document: names.get(doc_id, (document,)), k=k, by_document=chosen.by_document,
-                answers=answers,
-            ), library.refused  # fmt: skip
+            names, parts = library.names, library.parts
+            with self._asking(parts) if writes else nullcontext() as asked:
+                yield Measuring(
+                    lists=parts.lists, answerer=parts.answerer,
+                    names=lambda doc_id, document: names.get(doc_id, (document,)), k=k, by_document=chosen.by_document,
+                    answers=answers, conversations=asked,
+                ), library.refused  # fmt: skip
+
+    @contextmanager
+    def _asking(self, parts: Searching) -> Iterator[Conversations]:
+        """Yield conversations over a library that is measured, in which the language model in use answers."""
+        asked = Conversations(
+            self._settings, database=parts.vault.database, pictures=parts.pictures, models=self._models,
+            answerer=parts.answerer,
+        )  # fmt: skip
+        self._asked.append(asked)
+        try:
+            yield asked
+        finally:
+            self._asked.remove(asked)
+            asked.close()
 
     def _run_of(
         self, chosen: LabelledSet, measured: Measured, k: int, filters: Mapping[str, str], seconds: float
@@ -248,8 +279,19 @@ class Evaluation:
             by_category=_groups(ranked, lambda score: score.category),
             outcomes=_outcomes(measured.scores), calibration=_calibration(measured.scores),
             stages=measured.stages(), golden=tuple(measured.golden),
-            scores=tuple(measured.scores),
+            scores=tuple(measured.scores), writing=written(measured.scores),
+            writing_by_language=_by_language(measured.scores),
         )  # fmt: skip
+
+    def _writer(self) -> str:
+        """Return the name of the language model in use. Raises `ConfigError` where there is none."""
+        model = self._models.current()
+        if model is None:
+            raise ConfigError(
+                _("No language model is in use, so none can answer the questions."),
+                hint=_("Choose one in Settings, or measure without a language model."),
+            )
+        return Path(model.info.name).name
 
     def _chosen(self) -> Settings:
         """Return the settings with the image models that are in use, which may be chosen in the library itself."""
@@ -313,7 +355,7 @@ def _difference(pairs: Sequence[QueryChange], metric: str) -> Figure:
 def _summary(run: Run) -> RunSummary:
     return RunSummary(
         run.run_id, run.made_at_ms, run.set_name, run.version, run.k, run.queries, run.answerable, run.seconds,
-        run.settings, run.filters, run.figures,
+        run.settings, run.filters, run.figures, run.writing,
     )  # fmt: skip
 
 
@@ -326,6 +368,22 @@ def _groups(scores: Sequence[QueryScore], of: Callable[[QueryScore], str]) -> di
     for score in scores:
         members.setdefault(of(score), []).append(score)
     return {name: Group(len(those), _figures(those)) for name, those in sorted(members.items()) if name}
+
+
+def written(scores: Iterable[QueryScore]) -> Writing | None:
+    """Return what a language model wrote for all of these queries; None where none was asked."""
+    each = [score.writing for score in scores if score.writing is not None]
+    if not each:
+        return None
+    return Writing(*(sum(getattr(one, part.name) for one in each) for part in fields(Writing)))
+
+
+def _by_language(scores: Iterable[QueryScore]) -> dict[str, Writing]:
+    asked: dict[str, list[QueryScore]] = {}
+    for score in scores:
+        asked.setdefault(score.language, []).append(score)
+    each = {language: written(those) for language, those in sorted(asked.items()) if language}
+    return {language: one for language, one in each.items() if one is not None}
 
 
 def _calibration(scores: Sequence[QueryScore]) -> tuple[Calibration, ...]:

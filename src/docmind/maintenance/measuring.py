@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from docmind.conversations import Answerer
+from docmind.conversations import Answerer, Conversations
 from docmind.evaluation import LabelledQuery, Scored, figure_of, scored
 from docmind.records.answers import Answer
-from docmind.records.evaluation import Figure, GoldenScore, GradedPage, Latency, QueryScore
+from docmind.records.evaluation import Figure, GoldenScore, GradedPage, Latency, QueryScore, Writing
 from docmind.records.query import Query
 from docmind.records.search import MultimodalHit
 from docmind.runtime import ms_since
@@ -44,13 +44,25 @@ class Measured:
 
 
 class Measuring:
-    """Asks queries of one library, with lists and answers as configured. Not thread-safe."""
+    """Asks queries of one library, with lists and answers as configured. Not thread-safe.
+
+    With `conversations`, their language model answers each query too, as in the chat; nothing of that is stored.
+    """
 
     def __init__(
-        self, *, lists: MultimodalSearch, answerer: Answerer, names: Names, k: int, by_document: bool, answers: bool
+        self,
+        *,
+        lists: MultimodalSearch,
+        answerer: Answerer,
+        names: Names,
+        k: int,
+        by_document: bool,
+        answers: bool,
+        conversations: Conversations | None = None,
     ) -> None:
         self._lists, self._answerer, self._names = lists, answerer, names
         self._k, self._by_document, self._answers = k, by_document, answers
+        self._conversations = conversations
 
     def run(self, queries: Sequence[LabelledQuery], tell: Callable[[int], None]) -> Measured:
         """Ask all queries; `tell` gets how many are done. Raises what the search and `tell` raise."""
@@ -92,7 +104,7 @@ class Measuring:
             metrics.precision, metrics.f1, metrics.mrr, outcome=answer.outcome if answer else None,
             is_right=answer is not None and self._is_right(query, answer), ms=duration,
             relevant=tuple(page for page in query.relevant if page.grade), found=found,
-            confidence=answer.confidence if answer else None,
+            confidence=answer.confidence if answer else None, writing=self._written(query),
         )  # fmt: skip
 
     def _scored(self, query: LabelledQuery, hits: Sequence[MultimodalHit]) -> tuple[Scored, tuple[GradedPage, ...]]:
@@ -125,6 +137,20 @@ class Measuring:
         answer = self._answerer.ask(Query(query.text))
         measured.note([(name, duration) for name, duration in answer.timings_ms if name == "answer"])
         return answer
+
+    def _written(self, query: LabelledQuery) -> Writing | None:
+        if self._conversations is None:
+            return None
+        answer = self._conversations.ask(Query(query.text)).answer
+        written = (
+            next((one for one in (answer, answer.other) if one is not None and one.model), None) if answer else None
+        )
+        if written is None:
+            return Writing(questions=1)
+        claims = [one for one in written.sentences if one.is_claim]
+        supported = sum(one.supported for one in claims)
+        missing = sum(not one.supported and not one.seen for one in claims)
+        return Writing(1, 1, int(not claims), len(claims), supported, missing)
 
     def _is_right(self, query: LabelledQuery, answer: Answer) -> bool:
         if not answer.sources:

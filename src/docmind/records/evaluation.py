@@ -61,6 +61,28 @@ class GradedPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Writing:
+    """What a language model wrote for questions, checked against the pages as in the chat.
+
+    It wrote `answers` to some of the `questions`; `silent` of these answers make no claim: the documents do not say.
+    The other questions are `unwritten`: the model failed, or the question is answered without one. Of all `claims`,
+    `supported` ones have a quote, and `not_found` ones neither a quote nor a page image.
+    """
+
+    questions: int = 0
+    answers: int = 0
+    silent: int = 0
+    claims: int = 0
+    supported: int = 0
+    not_found: int = 0
+
+    @property
+    def unwritten(self) -> int:
+        """How many questions the model wrote nothing for."""
+        return self.questions - self.answers
+
+
+@dataclass(frozen=True, slots=True)
 class QueryScore:
     """One query of a run, with what is labelled (`relevant`) and what was found, best first.
 
@@ -88,6 +110,9 @@ class QueryScore:
     found: tuple[GradedPage, ...] = ()
     confidence: float | None = None
     """The probability that the documents answer, as the answer weighed it; None without passages to weigh."""
+
+    writing: Writing | None = None
+    """What the language model wrote for this question; None where none was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +192,8 @@ class RunSummary:
     settings: Mapping[str, str]
     filters: Mapping[str, str]
     figures: Mapping[str, Figure]
+    writing: Writing | None = None
+    """What the language model wrote; None where none was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +211,7 @@ class Run(RunSummary):
     golden: tuple[GoldenScore, ...] = ()
     skipped: tuple[str, ...] = ()
     scores: tuple[QueryScore, ...] = ()
+    writing_by_language: Mapping[str, Writing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

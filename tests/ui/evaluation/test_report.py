@@ -19,6 +19,7 @@ from docmind.records.evaluation import (
     QueryScore,
     Run,
     RunComparison,
+    Writing,
 )
 from docmind.ui.evaluation import comparison, figures, over_time, report, runs
 
@@ -71,6 +72,39 @@ def test_a_report_tells_figures_outcomes_and_failures_in_words() -> None:
         left = re.sub(r"\\.", "", label)
         for active in ("![", "](", "red[", "<", "$", "://"):
             assert active not in left, label
+
+
+def written(mean: float = 0.5) -> Run:
+    one, other = Writing(2, 2, 1, 5, 4, 1), Writing(1, 0)
+    whole = Writing(3, 2, 1, 5, 4, 1)
+    return replace(
+        run(mean), settings={"language model": HOSTILE}, writing=whole, writing_by_language={"en": one, "pt": other}
+    )
+
+
+def drawn_writing() -> None:
+    from dataclasses import replace
+
+    from docmind.ui.evaluation import comparison, report
+    from ui.evaluation.test_report import compared, written
+
+    report.draw(written())
+    found = compared()
+    comparison.draw(replace(found, before=written(), after=written(0.7)))
+
+
+def test_claims_of_a_language_model_are_told_by_language_and_compared() -> None:
+    test = AppTest.from_function(drawn_writing, default_timeout=30).run()
+    assert not test.exception
+    told = "\n".join(part.value for part in test.markdown)
+    rows = [line.replace("\\", "").replace("\u2060", "") for line in told.splitlines() if line.startswith("|")]
+    assert "| All | 2 | 5 | 4 (80%) | 1 (20%) |" in rows
+    assert "| English | 2 | 5 | 4 (80%) | 1 (20%) |" in rows
+    assert "| Portuguese | 0 | 0 | – | – |" in rows
+    assert sum("4 (80%)" in row for row in rows) == 4, "two runs of a comparison have a row each"
+    (said,) = (part.value for part in test.caption if "answered 2 of 3 questions, 1 of them" in part.value)
+    left = re.sub(r"\\.", "", said)
+    assert not any(active in left for active in ("![", "](", "red[", "<", "$"))
 
 
 def drawn_comparison() -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from docmind.records.evaluation import LABELS, METRICS, Figure, QueryChange, RunComparison
 from docmind.ui.app.format import when
 from docmind.ui.evaluation.figures import draw_table, metric_name, setting_name, signed, value
-from docmind.ui.evaluation.report import draw_query
+from docmind.ui.evaluation.report import draw_query, writing_row
 from docmind.wording import _, number_text
 
 _SHOWN = 20  # queries that are listed of each kind
@@ -34,6 +34,12 @@ def draw(compared: RunComparison, titles: Mapping[str, str]) -> None:
         if metric in compared.differences
     ]
     draw_table(("", _("Mean"), _("Difference"), _("Verdict")), rows, "evaluation-differences")
+    written = [
+        (when(run.made_at_ms), run.writing) for run in (compared.before, compared.after) if run.writing is not None
+    ]
+    if len(written) == 2:
+        head = (_("Claims of the language model"), _("Answers"), _("Claims"), _("Supported"), _("Not found"))
+        draw_table(head, [writing_row(name, one) for name, one in written], "evaluation-writing-compared")
     is_own = compared.after.set_name == LABELS
     _draw_changes(_("Better"), compared.better, "better", is_own=is_own)
     _draw_changes(_("Worse"), compared.worse, "worse", is_own=is_own)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 WORK = "evaluation"
+_MODEL = "evaluation-model"
 _STARTS = {
     SAMPLE: N_("Measure with the set that comes with DocMind"),
     LABELS: N_("Measure with your own labels"),
@@ -50,6 +51,8 @@ def draw(docmind: DocMind, *, is_first: bool) -> None:
                     type="primary" if is_first and name == SAMPLE else "secondary", help=_about(one),
                     on_click=_start, args=(name,),
                 )  # fmt: skip
+    if any(one.queries for one in sets.values()):
+        _draw_switch(docmind)
     for name in (SAMPLE, LABELS):
         if name in sets and sets[name].queries:
             st.caption(_told(sets[name]))
@@ -71,10 +74,25 @@ def compare_text_models(name: str) -> None:
     app_state().start(WORK, measure)
 
 
+def _draw_switch(docmind: DocMind) -> None:
+    """Draw the switch that has the language model answer too; without one it is off."""
+    model = docmind.models.current()
+    if model is None:
+        st.session_state[_MODEL] = False
+    st.toggle(
+        _("Have the language model answer too"), key=_MODEL, disabled=model is None,
+        help=_("Its claims are checked and counted, as in the chat. This takes much longer.")
+        if model is not None
+        else _("No language model is used: answers are quotes."),
+    )  # fmt: skip
+
+
 def _start(name: str) -> None:
+    has_model = bool(st.session_state.get(_MODEL))
+
     def measure(docmind: DocMind, report: Report) -> tuple[str, str]:
         with app_state().times.paused():
-            return docmind.evaluation.run(name, progress=report).run_id, ""
+            return docmind.evaluation.run(name, model=has_model, progress=report).run_id, ""
 
     errors.heed(WORK, lambda: app_state().start(WORK, measure))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from docmind.records.evaluation import LABELS, METRICS, GradedPage, Group, Latency, QueryScore, Run
+from docmind.records.evaluation import LABELS, METRICS, GradedPage, Group, Latency, QueryScore, Run, Writing
 from docmind.rich_text import escape
 from docmind.ui.app.format import count, duration, pace, when
 from docmind.ui.app.page_links import reader_link
@@ -55,6 +55,7 @@ def draw(run: Run, titles: Mapping[str, str]) -> None:
     _draw_groups(_("By language"), {language_of(name): group for name, group in run.by_language.items()}, "languages")
     _draw_groups(_("By kind of question"), {category(name): one for name, one in run.by_category.items()}, "categories")
     _draw_outcomes(run)
+    _draw_writing(run)
     _draw_confidence(run)
     _draw_golden(run)
     _draw_stages(run.stages)
@@ -159,6 +160,28 @@ def _draw_outcomes(run: Run) -> None:
                 n=number_text(answered), right=number_text(outcomes.right)
             )
         )
+
+
+def _draw_writing(run: Run) -> None:
+    whole = run.writing
+    if whole is None:
+        return
+    st.markdown(f"**{_('Claims of the language model')}**")
+    each = [(language_of(name), one) for name, one in run.writing_by_language.items()]
+    rows = [writing_row(name, one) for name, one in ((_("All"), whole), *(each if len(each) > 1 else ()))]
+    draw_table(("", _("Answers"), _("Claims"), _("Supported"), _("Not found")), rows, "evaluation-writing")
+    st.caption(
+        _("{model} answered {n} of {all} questions, {silent} of them without a claim").format(
+            model=escape(run.settings.get("language model", ""), limit=80), n=number_text(whole.answers),
+            all=number_text(whole.questions), silent=number_text(whole.silent),
+        )
+    )  # fmt: skip
+
+
+def writing_row(name: str, one: Writing) -> tuple[str, ...]:
+    """Return a row of a table: the answers of a language model, its claims, and those with and without support."""
+    shares = (f"{number_text(n)} ({n / one.claims:.0%})" if one.claims else "–" for n in (one.supported, one.not_found))
+    return (name, number_text(one.answers), number_text(one.claims), *shares)
 
 
 def _draw_confidence(run: Run) -> None:
