@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.across import is_other_language, nearest_across
+from docmind.answers.attributes import in_one_clause, tells_attribute
 from docmind.answers.compound import parts_of
 from docmind.answers.corrections import Exchanges, earlier_of, numbered
 from docmind.answers.extremes import most_extreme
@@ -37,6 +38,7 @@ from docmind.answers.kinds import (
     without_mail_words,
 )
 from docmind.answers.newest import EQUALLY_WELL, day_in, day_of_heading, wishes_newest, without_wish
+from docmind.answers.ordinals import Ordinal, has_ordinals, number_of, ordinals_asked, ordinals_in
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.row_columns import may_tell
 from docmind.answers.sentences import leans
@@ -78,6 +80,7 @@ MISFIT = 0.35  # penalty for a quote without a value of the kind that is asked f
 NO_ANSWER = 0.6  # penalty for a quote that answers nothing: a title, a caption, a question, a sentence with a hole
 CLAUSE = 2.0  # preference for the clause of the number that is asked for
 CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
+LACKING = 0.05  # probability that pages answer which count what is asked for without the one that is asked for
 CLAUSES = 4  # passages of such clauses that count
 LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
 LABELLED = 0.3  # preference for a value whose label has no word that the question lacks: "Hot water 760"
@@ -254,7 +257,8 @@ class Ranked:
     how many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`.
     `cosines` tells whether they are those of a model of English or of many languages, `is_fitting` whether the first
     passage has every name and value that the question has, and a value of the kind that it asks for. `clauses` is how
-    many documents have a clause of the number that is asked for.
+    many documents have a clause of the number that is asked for. `is_lacking` tells that the pages count what the
+    question picks by an ordinal, and do not have that one.
     """
 
     quotes: tuple[tuple[_Page, _Unit], ...]
@@ -263,11 +267,14 @@ class Ranked:
     cosines: Literal["none", "english", "many"]
     is_fitting: bool
     clauses: int = 0
+    is_lacking: bool = False
     degraded: tuple[Degraded, ...] = ()
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
-        return CLAUSE_FOUND if self.clauses else _logistic(_FOUND[self.cosines], self.evidence)
+        if self.clauses:
+            return CLAUSE_FOUND
+        return LACKING * self.is_lacking or _logistic(_FOUND[self.cosines], self.evidence)
 
     def first_confidence(self) -> float:
         """Return the probability that the first passage does; of clauses of several documents any may be meant."""
@@ -482,7 +489,11 @@ class Extractive:
         if degraded:
             nearest = None
         cosines = vectors[1:] @ vectors[0]
-        fitting = [_fits(target, unit, pages[unit.page]) for unit in chosen]
+        picked = ordinals_asked(asked)
+        fitting = [
+            _fits(target, unit, pages[unit.page]) + MISFIT * (not _is_picked(picked, unit, pages[unit.page]))
+            for unit in chosen
+        ]
         best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
         best, shares = _own_first(target, chosen, best, shares, fitting)
         proof = best[0]  # of statements of one form any shows that there are such
@@ -517,8 +528,11 @@ class Extractive:
             and fitting[proof] <= 0
             and not (extreme is None and _is_one_of_many(question, target, lead, units))
             and _may_tell(question, lead, page)
+            and _is_told(question, target, lead, page)
             and not (target.kind == "count" and not _is_counted(question, lead)),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
+            is_lacking=not is_other_language(question, page.hit.language)
+            and _counts_past(picked, units, pages, lead.page),
             degraded=degraded,
         )
 
@@ -570,14 +584,16 @@ class Extractive:
         said = [(_above(page, heading, one), one.text(page.text)) for page, heading, one in passages]
         # German writes every noun with a capital.
         asked = question.lower() if language_of_question(question) == "de" else question
+        picked = ordinals_asked(question)
         near = [passages[at] for at in nearest_across(question, said, self._embedder, self._read)]
         if not near or not is_other_language(question, near[0][0].hit.language):
             return None  # what the question's own language has is nearer, and was not found to answer
         near = [
             (page, one)
-            for page, _heading, one in near
+            for page, heading, one in near
             if is_other_language(question, page.hit.language)
             and names_are_met(asked, f"{page.label} {page.title} {one.text(page.text)}")
+            and has_ordinals(picked, f"{page.label}\n{page.title}\n{heading}\n{one.text(page.text)}")
         ]
         if not near:
             return None
@@ -790,6 +806,22 @@ def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
     return -LABELLED if is_labelled(target, own) else 0.0
 
 
+def _is_picked(picked: Sequence[Ordinal], unit: _Unit, page: _Page) -> bool:
+    """Return whether a passage, or what stands above it, has the ordinals by which a question picks one of several."""
+    return not picked or has_ordinals(picked, f"{page.label}\n{page.title}\n{unit.heading}\n{unit.text}")
+
+
+def _counts_past(picked: Sequence[Ordinal], units: Sequence[_Unit], pages: Sequence[_Page], page_no: int) -> bool:
+    """Return whether a page counts what the question picks, up to others: rows of the floors 2 to 6, and no first."""
+    if not picked or not any(ordinals_in(unit.text) for unit in units if unit.page == page_no):
+        return False
+    nouns = [one.noun for one in picked]
+    return not any(
+        _is_picked(picked, unit, pages[unit.page]) and _meets(f"{unit.heading}\n{unit.text}", nouns).all()
+        for unit in units
+    )
+
+
 def _names_several(question: str, unit: _Unit) -> bool:
     """Return whether several columns are named alike well: `jars` of `Jars made | Jars sold`."""
     names_of_columns = unit.text.partition("\n")[0].split(" | ") if unit.passage.lead is not None else []
@@ -847,6 +879,15 @@ def _may_tell(question: str, lead: _Unit, page: _Page) -> bool:
     return may_tell(question, header, lead.own(page), f"{lead.heading} {page.title} {page.label}")
 
 
+def _is_told(question: str, target: Asked, lead: _Unit, page: _Page) -> bool:
+    """Return whether a passage surely tells what is asked about a thing."""
+    around = f"{page.text[slice(*lead.passage.lead)] if lead.passage.lead else ''}\n{lead.heading}"
+    own = lead.own(page)
+    if target.is_cost and not lead.passage.is_row and not in_one_clause(content_words(question), own):
+        return False
+    return target.kind != "other" or tells_attribute(question, own, around)
+
+
 def _heads(unit: _Unit, page: _Page) -> bool:
     """Return whether a passage is the title of its document: first lines that say nothing but a name and a year."""
     own = unit.own(page)
@@ -893,7 +934,11 @@ def _of_clause(number: str, pages: Sequence[_Page], units: Sequence[_Unit]) -> l
 def _meets(text: str, terms: list[str]) -> np.ndarray:
     held = set(words(text))
     starts = {prefix(word) for word in held}
-    return np.array([1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms])
+    met = [1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms]
+    if any(numbers := [number_of(term) for term in terms]):
+        counted = ordinals_in(text)
+        met = [max(one, float(number in counted)) for one, number in zip(met, numbers, strict=True)]
+    return np.array(met)
 
 
 def _is_met(term: str, held: set[str], starts: set[str | None]) -> bool:
