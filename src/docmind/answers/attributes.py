@@ -25,9 +25,9 @@ _ATTRIBUTE = re.compile(
     r"(?:d[aeo]s?|del)\b)"
 )
 _UNNAMED = frozenset(  # what a passage tells without its word
-    """name nome nombre title titulo reason motivo razon razao purpose aim goal objetivo proposito role papel funcao
-    funcion difference diferenca diferencia definition meaning significado cause causa result resultado subject rule regra
-    regla happens thing things coisa cosa people person one ones else""".split()  # noqa: SIM905
+    """name nome nombre title titulo reason motivo razon razao purpose aim goal objetivo proposito role papel
+    funcao funcion difference diferenca diferencia definition meaning significado cause causa result resultado
+    subject rule regra regla happens thing things coisa cosa people person one ones else""".split()  # noqa: SIM905
 )
 _COLOURS = re.compile(
     r"\b(?:black|white|red|green|blue|yellow|orange|purple|violet|pink|brown|gr[ea]y|beige|silver|golden|"

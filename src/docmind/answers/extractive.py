@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from docmind.answers.across import is_other_language, nearest_across
+from docmind.answers.across import confidence_across, is_other_language, nearest_across
 from docmind.answers.attributes import in_one_clause, tells_attribute
 from docmind.answers.compound import parts_of
 from docmind.answers.corrections import Exchanges, earlier_of, numbered
@@ -150,13 +150,14 @@ _KIND_OF_FILE = _set(
 
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
 # for a text model of many languages, `ANY` for none. `scripts/eval FOLDER fit-answers` prints these lines for the model
-# in use; docs/adr/0043, 0057 and 0058. MiniLM's were fitted before the last number was among the evidence.
-FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12, 0.00])
-FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11, 0.00])
-FOUND_MANY = -6.95, np.array([6.01, 1.76, 3.14, 0.59, 0.67, 0.53, -0.21, 0.60])
-FIRST_MANY = -8.56, np.array([0.00, 5.30, 4.15, -0.40, 2.24, 0.99, -0.52, 0.87])
-FOUND_ANY = -3.61, np.array([0.00, 0.00, 3.83, 0.67, 2.08, 0.57, -0.16, 0.00])
-FIRST_ANY = -5.23, np.array([0.00, 0.00, 3.20, 2.67, 2.26, 1.19, -0.30, 0.00])
+# in use; docs/adr/0043, 0057, 0058 and 0131. Only `FOUND_MANY` was fitted with the last number among the evidence;
+# MiniLM's were fitted before the last two.
+FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12, 0.00, 0.00])
+FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11, 0.00, 0.00])
+FOUND_MANY = -9.14, np.array([7.86, 4.93, 3.45, 0.00, 0.00, 0.00, 0.00, 0.31, 2.13])
+FIRST_MANY = -8.56, np.array([0.00, 5.30, 4.15, -0.40, 2.24, 0.99, -0.52, 0.87, 0.00])
+FOUND_ANY = -3.61, np.array([0.00, 0.00, 3.83, 0.67, 2.08, 0.57, -0.16, 0.00, 0.00])
+FIRST_ANY = -5.23, np.array([0.00, 0.00, 3.20, 2.67, 2.26, 1.19, -0.30, 0.00, 0.00])
 _FOUND = {"none": FOUND_ANY, "english": FOUND, "many": FOUND_MANY}
 _FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 
@@ -253,8 +254,9 @@ class Ranked:
 
     The evidence is the nearest cosine of the search; the first passage's cosine; how much of the question, by weight,
     is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
-    is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); and by
-    how many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`.
+    is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); by how
+    many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`; and
+    `is_fitting`.
     `cosines` tells whether they are those of a model of English or of many languages, `is_fitting` whether the first
     passage has every name and value that the question has, and a value of the kind that it asks for. `clauses` is how
     many documents have a clause of the number that is asked for. `is_lacking` tells that the pages count what the
@@ -405,11 +407,11 @@ class Extractive:
         ranked = self.rank(question, found, besides, candidates=candidates, newest_first=newest_first)
         confidence = ranked.confidence() if ranked is not None else 0.0
         if ranked is None or confidence < self._settings.threshold:
-            across = self._across(question, found, confidence)
+            across = self._across(question, found)
             return across or Extract((), confidence, degraded=ranked.degraded if ranked is not None else ())
         is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
         if not is_sure and is_other_language(question, ranked.quotes[0][0].hit.language):
-            across = self._across(question, found, confidence)  # words that both languages have say little
+            across = self._across(question, found)  # words that both languages have say little
             if across is not None:
                 return across
         sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
@@ -507,6 +509,14 @@ class Extractive:
         page = pages[lead.page]
         context = f"{page.label} {page.title} {lead.heading} {lead.text}"
         on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
+        is_fitting = (
+            (lead in clauses or names_are_met(asked, context))
+            and fitting[proof] <= 0
+            and not (extreme is None and _is_one_of_many(question, target, lead, units))
+            and _may_tell(question, lead, page)
+            and _is_told(question, target, lead, page)
+            and not (target.kind == "count" and not _is_counted(question, lead))
+        )
         return Ranked(
             tuple((pages[chosen[at].page], chosen[at]) for at in best),
             shares,
@@ -520,16 +530,12 @@ class Extractive:
                     lead.page == 0,
                     reads_as_english(asked),
                     _standing_out(cosines, proof),
+                    is_fitting,
                 ],
                 np.float64,
             ),
             cosines="none" if nearest is None else self._cosines,
-            is_fitting=(lead in clauses or names_are_met(asked, context))
-            and fitting[proof] <= 0
-            and not (extreme is None and _is_one_of_many(question, target, lead, units))
-            and _may_tell(question, lead, page)
-            and _is_told(question, target, lead, page)
-            and not (target.kind == "count" and not _is_counted(question, lead)),
+            is_fitting=is_fitting,
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             is_lacking=not is_other_language(question, page.hit.language)
             and _counts_past(picked, units, pages, lead.page),
@@ -568,7 +574,7 @@ class Extractive:
         order = [*first, *(at for at in best if at not in first)][: len(best)]
         return order, (1.0, *(share_of.get(at, 1.0) for at in order[1:]))
 
-    def _across(self, question: str, found: SearchResult, confidence: float) -> Extract | None:
+    def _across(self, question: str, found: SearchResult) -> Extract | None:
         """Return the best passages of the closest pages in other languages; None where none may answer."""
         if found.nearest_cosine is None or self._cosines != "many":
             return None
@@ -585,23 +591,24 @@ class Extractive:
         # German writes every noun with a capital.
         asked = question.lower() if language_of_question(question) == "de" else question
         picked = ordinals_asked(question)
-        near = [passages[at] for at in nearest_across(question, said, self._embedder, self._read)]
+        near = [(*passages[at], cosine) for at, cosine in nearest_across(question, said, self._embedder, self._read)]
         if not near or not is_other_language(question, near[0][0].hit.language):
             return None  # what the question's own language has is nearer, and was not found to answer
         near = [
-            (page, one)
-            for page, heading, one in near
+            (page, one, cosine)
+            for page, heading, one, cosine in near
             if is_other_language(question, page.hit.language)
             and names_are_met(asked, f"{page.label} {page.title} {one.text(page.text)}")
             and has_ordinals(picked, f"{page.label}\n{page.title}\n{heading}\n{one.text(page.text)}")
         ]
         if not near:
             return None
-        languages = tuple(dict.fromkeys(page.hit.language for page, _unused in near))
+        languages = tuple(dict.fromkeys(page.hit.language for page, *_unused in near))
         sources = tuple(
-            source_of(n, page.record, page.hit.document, one, page.words) for n, (page, one) in enumerate(near, 1)
+            source_of(n, page.record, page.hit.document, one, page.words)
+            for n, (page, one, _cosine) in enumerate(near, 1)
         )
-        return Extract(sources, confidence, "maybe", languages=languages)
+        return Extract(sources, confidence_across(near[0][2]), "maybe", languages=languages)
 
     def _looked_up(self, number: str, pages: list[_Page], units: list[_Unit], terms: list[str]) -> list[_Unit]:
         """Return passages of the clause on further pages of the first documents; add these to `pages` and `units`."""
