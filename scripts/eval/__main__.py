@@ -20,6 +20,9 @@ corpus. WHAT is one of
     fit-e5       means and directions of language of multilingual-e5-small, from plain text files
     fit-int8     ranges and outlying channels of the text models in int8, from plain text files
 
+`plain`, beside this file, is such a folder: plain questions over twelve small documents in English, Portuguese and
+Spanish, a third of which none answers though a page has most of their words.
+
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand
 (`claims.py`), and prints their figures into docs/evaluation.md.

@@ -43,7 +43,8 @@ class Spoken(FakeEmbedder):
 
 
 def nearest(question: str, *passages: str) -> list[int]:
-    return nearest_across(question, [("", one) for one in passages], Spoken(), VectorCache(100))
+    found = nearest_across(question, [("", one) for one in passages], Spoken(), VectorCache(100))
+    return [at for at, _cosine in found]
 
 
 def test_what_is_near_is_shown_and_nothing_else() -> None:

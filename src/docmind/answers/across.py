@@ -8,6 +8,7 @@ English, Portuguese, Spanish, German and French and on 40 questions that no page
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from docmind.errors import DocMindError
 NEAR = 0.37  # cosine from which a passage in another language may answer
 NEAR_FIRST = 0.08  # below the best one's: what is shown beside it
 SHOWN = 3
+ANSWERS = -6.1, 16.8  # logistic regression on that cosine that the passage answers
 PASSAGES = 48  # that are embedded: 2-3 ms each on one core
 _TITLE = 120  # characters of the title above a passage
 
@@ -27,10 +29,16 @@ def is_other_language(question: str, language: str) -> bool:
     return bool(language) and language != language_of_question(question)
 
 
+def confidence_across(cosine: float) -> float:
+    """Return the probability that a passage in another language answers, by its cosine."""
+    intercept, weight = ANSWERS
+    return 1 / (1 + exp(-(intercept + weight * cosine)))
+
+
 def nearest_across(
     question: str, passages: Sequence[tuple[str, str]], embedder: TextEmbedder, read: VectorCache
-) -> list[int]:
-    """Return the passages that may answer a question in another language, best first, by their indices.
+) -> list[tuple[int, float]]:
+    """Return the passages that may answer a question in another language, best first, by index, with their cosines.
 
     Each comes with the title above it, which is embedded with it: a sentence seldom names what its page is about.
     Passages without a value of the kind that is asked for are left out. Nothing where none is near, and where the text
@@ -53,7 +61,7 @@ def nearest_across(
     worth = np.where(fitting, vectors @ asked, 0.0)
     order = [int(at) for at in np.argsort(-worth)[:SHOWN]]
     least = max(NEAR, float(worth[order[0]]) - NEAR_FIRST)
-    return [at for at in order if worth[at] >= least]
+    return [(at, float(worth[at])) for at in order if worth[at] >= least]
 
 
 def _clean(text: str) -> str:

@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from docmind.answers.across import is_other_language, nearest_across
+from docmind.answers.across import confidence_across, is_other_language, nearest_across
+from docmind.answers.attributes import in_one_clause, tells_attribute
 from docmind.answers.compound import parts_of
 from docmind.answers.corrections import Exchanges, earlier_of, numbered
 from docmind.answers.extremes import most_extreme
@@ -37,6 +38,7 @@ from docmind.answers.kinds import (
     without_mail_words,
 )
 from docmind.answers.newest import EQUALLY_WELL, day_in, day_of_heading, wishes_newest, without_wish
+from docmind.answers.ordinals import Ordinal, has_ordinals, number_of, ordinals_asked, ordinals_in
 from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
 from docmind.answers.row_columns import may_tell
 from docmind.answers.sentences import leans
@@ -78,6 +80,7 @@ MISFIT = 0.35  # penalty for a quote without a value of the kind that is asked f
 NO_ANSWER = 0.6  # penalty for a quote that answers nothing: a title, a caption, a question, a sentence with a hole
 CLAUSE = 2.0  # preference for the clause of the number that is asked for
 CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
+LACKING = 0.05  # probability that pages answer which count what is asked for without the one that is asked for
 CLAUSES = 4  # passages of such clauses that count
 LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
 LABELLED = 0.3  # preference for a value whose label has no word that the question lacks: "Hot water 760"
@@ -147,13 +150,14 @@ _KIND_OF_FILE = _set(
 
 # Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
 # for a text model of many languages, `ANY` for none. `scripts/eval FOLDER fit-answers` prints these lines for the model
-# in use; docs/adr/0043, 0057 and 0058. MiniLM's were fitted before the last number was among the evidence.
-FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12, 0.00])
-FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11, 0.00])
-FOUND_MANY = -6.95, np.array([6.01, 1.76, 3.14, 0.59, 0.67, 0.53, -0.21, 0.60])
-FIRST_MANY = -8.56, np.array([0.00, 5.30, 4.15, -0.40, 2.24, 0.99, -0.52, 0.87])
-FOUND_ANY = -3.61, np.array([0.00, 0.00, 3.83, 0.67, 2.08, 0.57, -0.16, 0.00])
-FIRST_ANY = -5.23, np.array([0.00, 0.00, 3.20, 2.67, 2.26, 1.19, -0.30, 0.00])
+# in use; docs/adr/0043, 0057, 0058 and 0131. Only `FOUND_MANY` was fitted with the last number among the evidence;
+# MiniLM's were fitted before the last two.
+FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12, 0.00, 0.00])
+FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11, 0.00, 0.00])
+FOUND_MANY = -9.14, np.array([7.86, 4.93, 3.45, 0.00, 0.00, 0.00, 0.00, 0.31, 2.13])
+FIRST_MANY = -8.56, np.array([0.00, 5.30, 4.15, -0.40, 2.24, 0.99, -0.52, 0.87, 0.00])
+FOUND_ANY = -3.61, np.array([0.00, 0.00, 3.83, 0.67, 2.08, 0.57, -0.16, 0.00, 0.00])
+FIRST_ANY = -5.23, np.array([0.00, 0.00, 3.20, 2.67, 2.26, 1.19, -0.30, 0.00, 0.00])
 _FOUND = {"none": FOUND_ANY, "english": FOUND, "many": FOUND_MANY}
 _FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 
@@ -250,11 +254,13 @@ class Ranked:
 
     The evidence is the nearest cosine of the search; the first passage's cosine; how much of the question, by weight,
     is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
-    is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); and by
-    how many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`.
+    is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); by how
+    many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`; and
+    `is_fitting`.
     `cosines` tells whether they are those of a model of English or of many languages, `is_fitting` whether the first
     passage has every name and value that the question has, and a value of the kind that it asks for. `clauses` is how
-    many documents have a clause of the number that is asked for.
+    many documents have a clause of the number that is asked for. `is_lacking` tells that the pages count what the
+    question picks by an ordinal, and do not have that one.
     """
 
     quotes: tuple[tuple[_Page, _Unit], ...]
@@ -263,11 +269,14 @@ class Ranked:
     cosines: Literal["none", "english", "many"]
     is_fitting: bool
     clauses: int = 0
+    is_lacking: bool = False
     degraded: tuple[Degraded, ...] = ()
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
-        return CLAUSE_FOUND if self.clauses else _logistic(_FOUND[self.cosines], self.evidence)
+        if self.clauses:
+            return CLAUSE_FOUND
+        return LACKING * self.is_lacking or _logistic(_FOUND[self.cosines], self.evidence)
 
     def first_confidence(self) -> float:
         """Return the probability that the first passage does; of clauses of several documents any may be meant."""
@@ -398,11 +407,11 @@ class Extractive:
         ranked = self.rank(question, found, besides, candidates=candidates, newest_first=newest_first)
         confidence = ranked.confidence() if ranked is not None else 0.0
         if ranked is None or confidence < self._settings.threshold:
-            across = self._across(question, found, confidence)
+            across = self._across(question, found)
             return across or Extract((), confidence, degraded=ranked.degraded if ranked is not None else ())
         is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
         if not is_sure and is_other_language(question, ranked.quotes[0][0].hit.language):
-            across = self._across(question, found, confidence)  # words that both languages have say little
+            across = self._across(question, found)  # words that both languages have say little
             if across is not None:
                 return across
         sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
@@ -482,7 +491,11 @@ class Extractive:
         if degraded:
             nearest = None
         cosines = vectors[1:] @ vectors[0]
-        fitting = [_fits(target, unit, pages[unit.page]) for unit in chosen]
+        picked = ordinals_asked(asked)
+        fitting = [
+            _fits(target, unit, pages[unit.page]) + MISFIT * (not _is_picked(picked, unit, pages[unit.page]))
+            for unit in chosen
+        ]
         best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
         best, shares = _own_first(target, chosen, best, shares, fitting)
         proof = best[0]  # of statements of one form any shows that there are such
@@ -496,6 +509,14 @@ class Extractive:
         page = pages[lead.page]
         context = f"{page.label} {page.title} {lead.heading} {lead.text}"
         on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
+        is_fitting = (
+            (lead in clauses or names_are_met(asked, context))
+            and fitting[proof] <= 0
+            and not (extreme is None and _is_one_of_many(question, target, lead, units))
+            and _may_tell(question, lead, page)
+            and _is_told(question, target, lead, page)
+            and not (target.kind == "count" and not _is_counted(question, lead))
+        )
         return Ranked(
             tuple((pages[chosen[at].page], chosen[at]) for at in best),
             shares,
@@ -509,16 +530,15 @@ class Extractive:
                     lead.page == 0,
                     reads_as_english(asked),
                     _standing_out(cosines, proof),
+                    is_fitting,
                 ],
                 np.float64,
             ),
             cosines="none" if nearest is None else self._cosines,
-            is_fitting=(lead in clauses or names_are_met(asked, context))
-            and fitting[proof] <= 0
-            and not (extreme is None and _is_one_of_many(question, target, lead, units))
-            and _may_tell(question, lead, page)
-            and not (target.kind == "count" and not _is_counted(question, lead)),
+            is_fitting=is_fitting,
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
+            is_lacking=not is_other_language(question, page.hit.language)
+            and _counts_past(picked, units, pages, lead.page),
             degraded=degraded,
         )
 
@@ -554,7 +574,7 @@ class Extractive:
         order = [*first, *(at for at in best if at not in first)][: len(best)]
         return order, (1.0, *(share_of.get(at, 1.0) for at in order[1:]))
 
-    def _across(self, question: str, found: SearchResult, confidence: float) -> Extract | None:
+    def _across(self, question: str, found: SearchResult) -> Extract | None:
         """Return the best passages of the closest pages in other languages; None where none may answer."""
         if found.nearest_cosine is None or self._cosines != "many":
             return None
@@ -570,22 +590,25 @@ class Extractive:
         said = [(_above(page, heading, one), one.text(page.text)) for page, heading, one in passages]
         # German writes every noun with a capital.
         asked = question.lower() if language_of_question(question) == "de" else question
-        near = [passages[at] for at in nearest_across(question, said, self._embedder, self._read)]
+        picked = ordinals_asked(question)
+        near = [(*passages[at], cosine) for at, cosine in nearest_across(question, said, self._embedder, self._read)]
         if not near or not is_other_language(question, near[0][0].hit.language):
             return None  # what the question's own language has is nearer, and was not found to answer
         near = [
-            (page, one)
-            for page, _heading, one in near
+            (page, one, cosine)
+            for page, heading, one, cosine in near
             if is_other_language(question, page.hit.language)
             and names_are_met(asked, f"{page.label} {page.title} {one.text(page.text)}")
+            and has_ordinals(picked, f"{page.label}\n{page.title}\n{heading}\n{one.text(page.text)}")
         ]
         if not near:
             return None
-        languages = tuple(dict.fromkeys(page.hit.language for page, _unused in near))
+        languages = tuple(dict.fromkeys(page.hit.language for page, *_unused in near))
         sources = tuple(
-            source_of(n, page.record, page.hit.document, one, page.words) for n, (page, one) in enumerate(near, 1)
+            source_of(n, page.record, page.hit.document, one, page.words)
+            for n, (page, one, _cosine) in enumerate(near, 1)
         )
-        return Extract(sources, confidence, "maybe", languages=languages)
+        return Extract(sources, confidence_across(near[0][2]), "maybe", languages=languages)
 
     def _looked_up(self, number: str, pages: list[_Page], units: list[_Unit], terms: list[str]) -> list[_Unit]:
         """Return passages of the clause on further pages of the first documents; add these to `pages` and `units`."""
@@ -790,6 +813,22 @@ def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
     return -LABELLED if is_labelled(target, own) else 0.0
 
 
+def _is_picked(picked: Sequence[Ordinal], unit: _Unit, page: _Page) -> bool:
+    """Return whether a passage, or what stands above it, has the ordinals by which a question picks one of several."""
+    return not picked or has_ordinals(picked, f"{page.label}\n{page.title}\n{unit.heading}\n{unit.text}")
+
+
+def _counts_past(picked: Sequence[Ordinal], units: Sequence[_Unit], pages: Sequence[_Page], page_no: int) -> bool:
+    """Return whether a page counts what the question picks, up to others: rows of the floors 2 to 6, and no first."""
+    if not picked or not any(ordinals_in(unit.text) for unit in units if unit.page == page_no):
+        return False
+    nouns = [one.noun for one in picked]
+    return not any(
+        _is_picked(picked, unit, pages[unit.page]) and _meets(f"{unit.heading}\n{unit.text}", nouns).all()
+        for unit in units
+    )
+
+
 def _names_several(question: str, unit: _Unit) -> bool:
     """Return whether several columns are named alike well: `jars` of `Jars made | Jars sold`."""
     names_of_columns = unit.text.partition("\n")[0].split(" | ") if unit.passage.lead is not None else []
@@ -847,6 +886,15 @@ def _may_tell(question: str, lead: _Unit, page: _Page) -> bool:
     return may_tell(question, header, lead.own(page), f"{lead.heading} {page.title} {page.label}")
 
 
+def _is_told(question: str, target: Asked, lead: _Unit, page: _Page) -> bool:
+    """Return whether a passage surely tells what is asked about a thing."""
+    around = f"{page.text[slice(*lead.passage.lead)] if lead.passage.lead else ''}\n{lead.heading}"
+    own = lead.own(page)
+    if target.is_cost and not lead.passage.is_row and not in_one_clause(content_words(question), own):
+        return False
+    return target.kind != "other" or tells_attribute(question, own, around)
+
+
 def _heads(unit: _Unit, page: _Page) -> bool:
     """Return whether a passage is the title of its document: first lines that say nothing but a name and a year."""
     own = unit.own(page)
@@ -893,7 +941,11 @@ def _of_clause(number: str, pages: Sequence[_Page], units: Sequence[_Unit]) -> l
 def _meets(text: str, terms: list[str]) -> np.ndarray:
     held = set(words(text))
     starts = {prefix(word) for word in held}
-    return np.array([1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms])
+    met = [1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms]
+    if any(numbers := [number_of(term) for term in terms]):
+        counted = ordinals_in(text)
+        met = [max(one, float(number in counted)) for one, number in zip(met, numbers, strict=True)]
+    return np.array(met)
 
 
 def _is_met(term: str, held: set[str], starts: set[str | None]) -> bool:

@@ -13,8 +13,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
+from docmind.answers.attributes import asks_identity, has_new_name
 from docmind.answers.names import named
 from docmind.answers.numbers import MONTHS, SMALL
+from docmind.answers.row_columns import asks_cost, is_of_money
 from docmind.answers.values import Value, clause, lowered_alike, values, years_of
 from docmind.embedding import fold, prefix, words
 
@@ -37,6 +39,17 @@ _TIME = re.compile(r"\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}(?:\.\d{2})?\s?(?:h|uhr|o'clo
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|https?://|www\.")
 _NAMED = re.compile(r"[ \u00a0]([^\W\d_a-zß-öø-ÿ][\w'’-]+)")  # a word with a capital behind a number
 _TELEPHONE = re.compile(r"(?:\+|\b0)[\d ().\-/]{7,24}\d|(?:\d[ .\-/]?){8,20}\d")
+_CALLED = re.compile(  # a telephone number, or a shorter one that is named or called: `Dial 112`
+    r"(?:\+|\b0)[\d ().\-]{7,24}\d|(?<![\d./-])\d(?:[ .\-]?\d){6,18}(?![\d./-])"
+    r"|(?s:\b(?:phone|telephone|telef\w+|tel|fax|mobile|m[oó]vil|ramal|extension|ext|dial|call|ring|ligu?e|ligar|llam\w+|"
+    r"marque|disque)\b.{0,120}\b\d{3,})",
+    re.IGNORECASE,
+)
+_FORMS_OF_IDENTIFIERS = (  # by the words that ask for them
+    (re.compile(r"\b[A-Z]{2}\d{2}[ \dA-Z]{8,}"), frozenset({"iban"})),
+    (re.compile(r"[\w.+-]+@[\w-]+\.\w"), frozenset({"email", "mail"})),
+    (_CALLED, frozenset({"phone", "telephone", "telefone", "telefono", "telefon", "telefonnummer", "fax"})),
+)
 _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"(?:\d+(?:[.,]\d+)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
     r"horas?|dias?|días?|semanas?|mes(?:es)?|anos?|años?|minuten|stunden?|tagen?|tage|wochen?|monaten?|monate|jahren?|"
@@ -65,6 +78,7 @@ class Asked(NamedTuple):
     """A question with its kind: its folded words, the readings of its values, and the years and clause that it names.
 
     `is_past` tells that it asks when something happened, `field` which line of the header of a mail states it: `From`.
+    `is_identity` tells that it asks who somebody is, `is_cost` what something costs.
     """
 
     kind: AnswerKind
@@ -74,6 +88,8 @@ class Asked(NamedTuple):
     clause: str
     is_past: bool
     field: str = ""
+    is_identity: bool = False
+    is_cost: bool = False
 
 
 @cache
@@ -156,6 +172,8 @@ def asked_of(question: str) -> Asked:
         number.group().rstrip(".") if number is not None else "",
         bool(_rules().past.search(_folded(text))),
         next((name for name, form in _rules().fields if form.search(_folded(text))), ""),
+        asks_identity(text),
+        asks_cost(text),
     )
 
 
@@ -185,6 +203,8 @@ def holds(asked: Asked, text: str, *, heading: str = "") -> bool:
         if kind == "amount":  # `within fourteen days` is no amount
             text = _LASTING.sub(" ", text)
             own = set(words(text))
+            if asked.is_cost and not is_of_money(f"{heading}\n{text}"):
+                return False
         return _has_number(asked, text) or not own.isdisjoint((SMALL | rules["numbers"]) - asked.words)
     if kind == "duration":
         has_unit = any(word in rules["units"] or word.rstrip("s") in rules["units"] for word in own)
@@ -193,6 +213,8 @@ def holds(asked: Asked, text: str, *, heading: str = "") -> bool:
     if kind == "date":
         has_unit = any(word in rules["units"] or word.rstrip("s") in rules["units"] for word in own)
         return _has_date(asked, text, own) or (has_unit and _has_number(asked, text))
+    if kind == "person" and asked.is_identity:
+        return has_new_name(asked.words, text)
     if kind == "person":
         return _has_name(asked, text) or _has_role(own - asked.words, rules["roles"])
     if kind == "organisation":
@@ -292,6 +314,9 @@ def _has_role(own: Collection[str], roles: Collection[str]) -> bool:
 
 
 def _has_identifier(asked: Asked, text: str) -> bool:
+    for form, named_by in _FORMS_OF_IDENTIFIERS:
+        if not asked.words.isdisjoint(named_by):
+            return bool(form.search(text))
     if _ADDRESS.search(text):
         return True
     return any(one.readings.isdisjoint(asked.readings) for one in values(text))

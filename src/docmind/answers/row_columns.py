@@ -62,6 +62,17 @@ _PLAIN = frozenset(
 )
 
 
+def asks_cost(question: str) -> bool:
+    """Return whether a question asks what something costs."""
+    return bool(_COST.search(" ".join(fold(question.lower()).split())))
+
+
+def is_of_money(text: str) -> bool:
+    """Return whether a text speaks of money."""
+    folded = fold(text.lower())
+    return bool(_MONEY.search(folded) or _COST.search(folded))
+
+
 def may_tell(question: str, header: str, row: str, around: str) -> bool:
     """Return whether a row with its header may tell what a question asks for.
 
