@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from docmind.answers import Verifier
@@ -85,6 +87,15 @@ def test_what_says_less_or_the_same_in_other_words_is_supported(verifier: Verifi
 )
 def test_what_says_more_or_something_else_is_not(verifier: Verifier, text: str) -> None:
     assert not is_supported(verifier, text)
+
+
+def test_a_number_of_things_is_no_percentage_or_duration_where_the_name_of_the_file_says_what_they_are(
+    verifier: Verifier,
+) -> None:
+    (one,) = passages(page(LAMP.replace("\n", " ")))
+    lamp = [replace(one, hit=replace(one.hit, document="lamp.txt"))]
+    told = verifier.verify("The lamp range sold 2", lamp), verifier.verify("The lamp range sold 41,000 pieces.", lamp)
+    assert [sentence.supported for one in told for sentence in one.sentences] == [False, True]
 
 
 @each_of(

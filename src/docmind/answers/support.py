@@ -34,6 +34,7 @@ HEADINGS = 40  # most units between a row and the years above the table
 _RESPECTIVELY = re.compile(r"\b(?:respectively|respectivamente)\b")
 _COMPARED, _SWAPPED, _FRAME = 90, 3, 4  # words
 _AROUND = 3  # words on each side that identify a number's place
+_NEVER_BARE = frozenset({"%", "day", "week", "month", "minute"})  # units that are said with their numbers
 _CLEARLY = 2  # words by which another number must match better
 
 
@@ -54,15 +55,20 @@ def numbers_stand(claim: Claim, span: Span) -> Standing:
     held = [figure for unit in leaf.units[span.first : span.last + 1] for figure in unit.figures]
     near = [figure for unit in neighbours(span) for figure in unit.figures] + leaf.label_figures
     spare = [figure for figure in core if not any(agree(one, figure, leaf.scales) for one in claim.figures)]
+    measured = [figure.start for figure in claim.figures if figure.unit in _NEVER_BARE]
     for figure in wanted:
+        is_bare = not figure.unit and not any(start > figure.start for start in measured)  # no part of `2 to 3%`
+        same = [one for one in [*held, *near] if agree(figure, one, leaf.scales)]
+        if is_bare and same and all(one.unit in _NEVER_BARE for one in same):
+            return "lack"  # a number of things is no percentage and no duration
         if any(agree(figure, other, leaf.scales) for other in core):
             continue
         if any(_is_like(figure, other) for other in spare) and not _fits(claim, figure, span):
             return "differ" if _is_exchanged(claim, span) or not _in_place(claim, span, wanted) else "lack"
         if not any(agree(figure, other, leaf.scales) for other in [*held, *near]):
             return "differ" if _is_exchanged(claim, span) else "lack"
-    same = not _is_exchanged(claim, span) and _in_place(claim, span, wanted) and _paired(claim, held, span)
-    return "stand" if same else "differ"
+    stands = not _is_exchanged(claim, span) and _in_place(claim, span, wanted) and _paired(claim, held, span)
+    return "stand" if stands else "differ"
 
 
 def _in_row(wanted: Sequence[Figure], row: Sequence[Figure], leaf: Leaf, at: int) -> Standing:
