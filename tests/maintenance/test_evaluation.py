@@ -47,7 +47,9 @@ def test_a_language_model_answers_each_query_and_its_claims_are_counted(tmp_path
             docmind.evaluation.run(folder, model=True)
         assert docmind.evaluation.runs() == ()
         told = f"{HERONS} Herons never sleep in the winter months."
-        docmind.models.model = FakeChatModel(told, "The documents do not say it.", loop=True)
+        docmind.models.model = FakeChatModel(  # type: ignore[attr-defined]
+            told, "The documents do not say it.", loop=True
+        )
         run = docmind.evaluation.run(folder, model=True)
         assert docmind.conversations.threads() == (), "nothing of it is stored"
         assert run.settings["language model"] == "fake"

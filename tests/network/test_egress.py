@@ -186,7 +186,8 @@ def test_a_file_left_elsewhere_is_caught(place: Place) -> None:
 def test_metrics_logs_and_traces_reach_and_leave_nothing_whatever_the_environment_says(place: Place) -> None:
     values = place.home / "values"
     values.mkdir()
-    seen = run(place, OBSERVED, **HOSTILE, PROMETHEUS_MULTIPROC_DIR=str(values), OTEL_CONFIG_FILE=str(values / "c.yml"))
+    told = HOSTILE | {"PROMETHEUS_MULTIPROC_DIR": str(values), "OTEL_CONFIG_FILE": str(values / "c.yml")}
+    seen = run(place, OBSERVED, **told)  # pyright: ignore[reportArgumentType]
     assert seen.calls > 50, "the trace is empty"
     assert not seen.outside
     assert not seen.left

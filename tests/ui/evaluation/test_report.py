@@ -88,9 +88,9 @@ def drawn_writing() -> None:
     from docmind.ui.evaluation import comparison, report
     from ui.evaluation.test_report import compared, written
 
-    report.draw(written())
+    report.draw(written(), {})
     found = compared()
-    comparison.draw(replace(found, before=written(), after=written(0.7)))
+    comparison.draw(replace(found, before=written(), after=written(0.7)), {})
 
 
 def test_claims_of_a_language_model_are_told_by_language_and_compared() -> None:
