@@ -36,7 +36,6 @@ from pathlib import Path
 
 from harness import add_missing, opened, vault_place
 
-from docmind.embedding.minilm import MiniLM, default_cache_dir
 from docmind.errors import DocMindError
 from docmind.evaluation import read_questions
 
@@ -87,6 +86,8 @@ def _run(options: argparse.Namespace) -> None:
         return measure()
     if str(folder) == "claims":
         from claims import evaluate as evaluate_claims
+
+        from docmind.embedding.minilm import MiniLM, default_cache_dir
 
         return evaluate_claims(MiniLM(default_cache_dir()), show_misses=options.misses)
     if options.what == "fit-late":

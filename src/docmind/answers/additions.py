@@ -25,7 +25,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 _ONLY = _set("only solely exclusively merely apenas somente unicamente exclusivamente solo solamente")
-_ONLY_ALSO = {"pt": _set("so"), "es": frozenset[str](), "en": _set("just")}
+_ONLY_ALSO = {"pt": _set("so"), "en": _set("just")}
 _ALL = _set(
     """all everyone everybody everything entire entirely whole todos todas todo toda tudo inteiro inteira entero
     entera"""
@@ -37,16 +37,16 @@ _PART = _set(
     """most mostly majority some few several half many partly partially maioria maior alguns algumas poucos poucas
     metade muitos muitas parte mayoria mayor algunos algunas pocos pocas mitad muchos muchas"""
 )
-_MAY = _set(
-    """may might can could possibly possible perhaps maybe likely probably able allowed allows allow permitted permits
-    permit optional potentially entitled up
-    pode podem podera poderao poderia poderiam possa possam possivel possivelmente talvez permite permitem permitido
-    permitida permitidos permitidas provavel provavelmente opcional capaz ate permitese
-    puede pueden podra podran podria podrian pueda puedan posible posiblemente quiza quizas permite permiten permitidos
-    permitidas probable probablemente hasta facultativo vez"""
-)
 _MAY_VERBS = _set(
     "may might can could pode podem podera poderao poderia poderiam puede pueden podra podran podria podrian"
+)
+_MAY = _MAY_VERBS | _set(
+    """possibly possible perhaps maybe likely probably able allowed allows allow permitted permits
+    permit optional potentially entitled up
+    possa possam possivel possivelmente talvez permite permitem permitido
+    permitida permitidos permitidas provavel provavelmente opcional capaz ate permitese
+    pueda puedan posible posiblemente quiza quizas permite permiten permitidos
+    permitidas probable probablemente hasta facultativo vez"""
 )
 _CAUSE = _set("because due owing thanks therefore porque devido gracas debido gracias causa motivo culpa")
 _BEFORE, _AFTER = _set("before antes"), _set("after afterwards depois apos despues")

@@ -65,7 +65,7 @@ def numbers_stand(claim: Claim, span: Span) -> Standing:
             continue
         if any(_is_like(figure, other) for other in spare) and not _fits(claim, figure, span):
             return "differ" if _is_exchanged(claim, span) or not _in_place(claim, span, wanted) else "lack"
-        if not any(agree(figure, other, leaf.scales) for other in [*held, *near]):
+        if not same:
             return "differ" if _is_exchanged(claim, span) else "lack"
     stands = not _is_exchanged(claim, span) and _in_place(claim, span, wanted) and _paired(claim, held, span)
     return "stand" if stands else "differ"

@@ -333,7 +333,7 @@ def _golden(path: Path, skipped: list[str]) -> list[LabelledQuery]:
                 )
             )  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
-            skipped.append(_SKIPPED.format(file=path.name, number=number, reason=repr(error)[:_LONGEST_REASON]))
+            skipped.append(_SKIPPED.format(file=path.name, number=number, reason=repr(error)))
     return found
 
 

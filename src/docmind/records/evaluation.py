@@ -65,7 +65,7 @@ class Writing:
     """What a language model wrote for questions, checked against the pages as in the chat.
 
     It wrote `answers` to some of the `questions`; `silent` of these answers make no claim: the documents do not say.
-    The other questions are `unwritten`: the model failed, or the question is answered without one. Of all `claims`,
+    For the other questions it wrote nothing: it failed, or the question is answered without one. Of all `claims`,
     `supported` ones have a quote, and `not_found` ones neither a quote nor a page image.
     """
 
@@ -75,11 +75,6 @@ class Writing:
     claims: int = 0
     supported: int = 0
     not_found: int = 0
-
-    @property
-    def unwritten(self) -> int:
-        """How many questions the model wrote nothing for."""
-        return self.questions - self.answers
 
 
 @dataclass(frozen=True, slots=True)
