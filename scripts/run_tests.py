@@ -1,11 +1,16 @@
-"""Check everything: `python3 scripts/run_tests.py [--fast] [pytest arguments]`, or `... --faults [SUITE ...]`.
+"""Check everything: `python3 scripts/run_tests.py [--fast | --bare] [pytest arguments]`, or `... --faults [SUITE ...]`.
 
-Runs pytest, and beside it the checks, one after another: ruff, the formatter, the layer contract and pyright; all of
-them, even when one fails. Their output comes before pytest's closing line, which is the last one. `--fast` leaves out
-the tests marked slow or browser, runs two files at a time, and lets pyright look only at the Python files that differ
-from the main branch. Where at most RETRIED tests failed they run once more, one after another: a test that meets a
-process of another test, or a machine that is out of breath, passes then; a fault fails again. What failed first is
-written into FIRST_FAILURES, and told at the end. `--coverage` tells the share of lines and branches that were run.
+Runs pytest, and beside it the checks, one after another: ruff, the formatter, the layer contract, pyright and the tests
+of `--bare`; all of them, even when one fails. Their output comes before pytest's closing line, which is the last one.
+`--fast` leaves out the tests marked slow or browser, runs two files at a time, and lets pyright look only at the Python
+files that differ from the main branch. Where at most RETRIED tests failed they run once more, one after another: a test
+that meets a process of another test, or a machine that is out of breath, passes then; a fault fails again. What failed
+first is written into FIRST_FAILURES, and told at the end. `--coverage` tells the share of lines and branches that were
+run.
+
+`--bare` runs the tests that need an optional part (pandoc, Chromium, Tesseract, a C compiler, the measuring set and
+others) as on a machine that has none: PATH is empty, and each of them must be skipped with its reason
+(tests/support/bare.py).
 
 `--faults` runs the large fault suites of tests/faults instead (`--faults --help`): a disk that is full or fails, kills,
 power cuts, damaged documents. They take about an hour, and write what they counted into docs/reliability.md.
@@ -27,6 +32,7 @@ import setup_env
 
 FAST = "not slow and not browser"
 FAULTS = "--faults"
+BARE = "--bare"
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]
 RETRIED = 5  # more failures than this are no accident
 TESTS_FAILED = 1  # pytest's exit code; the others tell of pytest itself
@@ -211,12 +217,21 @@ def checks_of(python, is_fast):
     if is_fast:
         changed = changed_files()
         pyright = pyright + changed if changed else NO_GIT if changed is None else NO_CHANGES
-    return [
+    checks = [
         ("ruff check", [python, "-m", "ruff", "check", "."]),
         ("ruff format", [python, "-m", "ruff", "format", "--check", "."]),
         ("lint-imports", [setup_env.venv_program("lint-imports"), "--no-cache", "--no-logo"]),
         ("pyright", pyright),
     ]
+    if not is_fast:
+        checks.append(("tests without any optional part", [python, os.path.abspath(__file__), BARE, "-q"]))
+    return checks
+
+
+def run_bare(python, arguments, environment):
+    """Run the tests that need an optional part as on a machine that has none; return pytest's exit code."""
+    # The cache of tests that failed is that of the run beside it.
+    return call([python, "-m", "pytest", "-p", "no:cacheprovider"] + arguments, dict(environment, BARE="1"))
 
 
 def run_faults(python, arguments):
@@ -240,6 +255,8 @@ def main():
     # The tests start thousands of processes; without byte code, each would compile our modules again.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     arguments = sys.argv[1:]
+    if BARE in arguments:
+        return run_bare(python, pytest_arguments([one for one in arguments if one != BARE]), environment)
     checks = checks_of(python, "--fast" in arguments)
     return run_beside(checks, [python, "-m", "pytest"], pytest_arguments(arguments), environment)
 

@@ -29,17 +29,21 @@ ROOT = Path(__file__).resolve().parent.parent
 HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child processes find the test helpers
 # Child processes too find the text model `fake`, in tests/support/docmind_testkit.py.
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
-# In tests/support: what each test costs; what the runner wants told; what the tests went through; what the open tabs
-# show where a test fails; which tests run side by side.
-pytest_plugins = ("case_times", "closing", "measured", "open_tabs", "side_by_side")
+# In tests/support: a machine without optional parts; what each test costs; what the runner wants told; what the tests
+# went through; what the open tabs show where a test fails; which tests run side by side.
+pytest_plugins = ("bare", "case_times", "closing", "measured", "open_tabs", "side_by_side")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 def require(condition: object, reason: str) -> None:
-    """Require a real component for this test: skip with the reason, but fail in CI."""
-    if condition:
+    """Require a real component for this test: skip with the reason, but fail in CI.
+
+    On a machine that tests/support/bare.py makes bare no component is there, in CI too.
+    """
+    is_bare = bool(os.environ.get("BARE"))
+    if condition and not is_bare:
         return
-    if os.environ.get("CI"):
+    if os.environ.get("CI") and not is_bare:
         pytest.fail(f"CI must have this: {reason}", pytrace=False)
     pytest.skip(reason)
 
@@ -47,7 +51,8 @@ def require(condition: object, reason: str) -> None:
 @contextmanager
 def tiny_disk(folder: Path, *, megabytes: int) -> Iterator[Path]:
     """Mount a file system of this size while the block runs; needs Linux and root."""
-    require(sys.platform == "linux" and os.geteuid() == 0, "a small disk needs Linux and root")
+    is_able = sys.platform == "linux" and os.geteuid() == 0 and shutil.which("mount")
+    require(is_able, "a small disk needs Linux, root and mount")
     disk = folder / f"disk-{megabytes}"
     disk.mkdir()
     made = subprocess.run(

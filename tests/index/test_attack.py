@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import require
 from desks import opened
 from docmind.application import DocMind
 from docmind.config import IndexSettings
@@ -96,7 +95,6 @@ def known(desk: DocMind, name: str) -> Known:
 
 def points_of(folder: Path, scratch: Path) -> Iterator[Any]:
     """Return every point of every shard below a folder, as the engine returns it."""
-    require(True, "qdrant_edge")
     import qdrant_edge as edge
 
     for number, config in enumerate(sorted(folder.rglob("edge_config.json"))):

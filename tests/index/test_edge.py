@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import forked
-from conftest import require
+from conftest import tiny_disk
 from docmind.errors import DiskFullError, IndexEngineError, VaultBusyError
 from docmind.index import edge_process
 from docmind.index.blinding import Blinder
@@ -394,17 +394,8 @@ def test_too_little_room_is_said_before_anything_is_sent(tmp_path: Path) -> None
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Yield a real file system of 100 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = False
-    if sys.platform == "linux":
-        mount = ["mount", "-t", "tmpfs", "-o", "size=100m", "tmpfs", str(place)]
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    if not mounted and sys.platform != "linux":
-        pytest.skip("tmpfs is of Linux")
-    require(mounted, "mounting a tmpfs (needs root)")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
+    with tiny_disk(tmp_path, megabytes=100) as disk:
+        yield disk
 
 
 ROUNDS = 4_000

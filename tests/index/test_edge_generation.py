@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import require
+from conftest import tiny_disk
 from docmind.errors import DiskFullError, IndexEngineError
 from docmind.index import edge_generation as generation_module
 from docmind.index.edge import EdgeIndex
@@ -168,14 +168,8 @@ def test_points_written_are_counted_with_the_commit(tmp_path: Path) -> None:
 @pytest.fixture
 def memory_disk(tmp_path: Path) -> Iterator[Path]:
     """Yield a file system in memory of 200 MB."""
-    if sys.platform != "linux":
-        pytest.skip("tmpfs is of Linux")
-    place = tmp_path / "memory"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(place)]
-    require(subprocess.run(mount, capture_output=True, check=False).returncode == 0, "mounting a tmpfs (needs root)")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
+    with tiny_disk(tmp_path, megabytes=200) as disk:
+        yield disk
 
 
 def taken(folder: Path) -> int:

@@ -279,6 +279,12 @@ def test_fast_looks_at_what_differs_from_main(checkout: Callable[..., None]) -> 
     assert dict(run_tests.checks_of("python", False))["pyright"] == ["python", "-m", "pyright"]
 
 
+def test_a_whole_run_has_the_tests_without_any_optional_part_beside_it() -> None:
+    name = "tests without any optional part"
+    assert dict(run_tests.checks_of("python", False))[name] == ["python", run_tests.__file__, "--bare", "-q"]
+    assert name not in dict(run_tests.checks_of("python", True))
+
+
 def test_without_git_fast_leaves_pyright_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))

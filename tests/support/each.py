@@ -20,8 +20,11 @@ def each_of(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]],
 
     `names` are the parameters that a case fills, separated by commas, as in `pytest.mark.parametrize`; the other
     parameters are fixtures, which all cases share. No failure ends the loop: at the end one AssertionError names every
-    failed case with its error, be it an assertion, another exception or a skip. Only a timeout ends the loop, because
-    nothing would stop the cases after it.
+    failed case with its error, be it an assertion or another exception. Only a timeout ends the loop, because nothing
+    would stop the cases after it.
+
+    A case that is skipped is reported as a skipped subtest with its reason; a test whose cases are all skipped is
+    skipped.
 
     Use it where a case takes milliseconds and needs no fixture of its own. Where a fixture must be new for each case,
     use `pytest.mark.parametrize`.
@@ -32,15 +35,24 @@ def each_of(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]],
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
-        def run_all(**fixtures: Any) -> None:
+        def run_all(*, subtests: pytest.Subtests, **fixtures: Any) -> None:
             failed: list[tuple[str, BaseException]] = []
+            skipped: list[tuple[str, str]] = []
             for row in rows:
+                case = ", ".join(_SHOWN.repr(value) for value in row)
                 try:
                     test(**dict(zip(parameters, row, strict=True)), **fixtures)
-                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # noqa: BLE001 - each is reported
-                    failed.append((", ".join(_SHOWN.repr(value) for value in row), error))
+                except pytest.skip.Exception as skip:
+                    skipped.append((case, str(skip)))
+                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - each is reported
+                    failed.append((case, error))
                     if "from pytest-timeout" in str(error):
                         break
+            if len(skipped) == len(rows):
+                pytest.skip("; ".join(dict.fromkeys(reason for _, reason in skipped)))
+            for case, reason in skipped:
+                with subtests.test(case):
+                    pytest.skip(reason)
             if failed:
                 message = [f"{len(failed)} of {len(rows)} cases failed:"]
                 message += [f"- {case}: {type(error).__name__}: {_clip(str(error))}" for case, error in failed]
@@ -48,7 +60,8 @@ def each_of(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]],
 
         signature = inspect.signature(test)
         fixtures = [parameter for name, parameter in signature.parameters.items() if name not in parameters]
-        vars(run_all)["__signature__"] = signature.replace(parameters=fixtures)
+        own = inspect.signature(run_all, follow_wrapped=False).parameters["subtests"]
+        vars(run_all)["__signature__"] = signature.replace(parameters=[*fixtures, own])
         return run_all
 
     return decorate

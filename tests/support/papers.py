@@ -14,10 +14,11 @@ import docx
 import openpyxl
 from PIL import Image, ImageDraw
 
+from bare import IS_BARE
 from conftest import ROOT, require
 from docmind.reading.formats import typeset
 
-DEVSET = ROOT.parent / "shared" / "eval" / "devset"
+DEVSET = ROOT.parent / "shared" / ("no-eval" if IS_BARE else "eval") / "devset"
 
 
 def manifest() -> list[dict[str, Any]]:
