@@ -298,7 +298,8 @@ def test_a_changed_lock_installs_the_difference_keeping_extras(checkout: Path, w
 
     online = run(checkout, "setup_env.py", wheels=wheels)
     assert online.returncode == 0
-    assert "the list of packages has changed" in online.stderr
+    told = "Setting up DocMind in .venv: the list of packages has changed.\n  1 of 3: PyTorch\n"
+    assert online.stderr.startswith(told), "no word on what a first start costs"
     assert installed(checkout, "streamlit") == "1.68.0"
     assert (checkout / ".venv" / "kept").exists()
     assert setup_env.read_stamp(str(checkout))["extras"] == ["test"]
@@ -336,7 +337,9 @@ def test_two_at_once_install_once(checkout: Path, wheels: Path) -> None:
     assert [result.returncode for result in results] == [0, 0]
     told = sorted((result.stderr for result in results), key=len)
     assert told[0] in ("Another DocMind is installing in this folder; waiting until it is done.\n", "")
-    assert told[1].startswith("Setting up DocMind")
+    cuda = setup_env.CUDA if sys.platform == "linux" else ""
+    head = "Setting up DocMind in .venv: this is the first start.\n" + setup_env.COST.format(cuda=cuda)
+    assert told[1].startswith(head + "  an empty environment\n"), "what it costs and needs, before anything is done"
 
 
 @pytest.mark.slow
