@@ -1,4 +1,4 @@
-"""Check everything: `python3 scripts/run_tests.py [--fast | --bare] [pytest arguments]`, or `... --faults [SUITE ...]`.
+"""Check everything: `python3 scripts/run_tests.py [--fast | --changed[=COMMIT] | --bare] [pytest arguments]`.
 
 Runs pytest, and beside it the checks, one after another: ruff, the formatter, the layer contract, pyright and the tests
 of `--bare`; all of them, even when one fails. Their output comes before pytest's closing line, which is the last one.
@@ -12,8 +12,12 @@ run.
 others) as on a machine that has none: PATH is empty, and each of them must be skipped with its reason
 (tests/support/bare.py).
 
-`--faults` runs the large fault suites of tests/faults instead (`--faults --help`): a disk that is full or fails, kills,
-power cuts, damaged documents. They take about an hour, and write what they counted into docs/reliability.md.
+`--changed` runs what the change in work reaches: the tests of changed packages and of what imports them, but those in
+the browser (scripts/reached_tests.py), and all checks. The change is what differs from the main branch, or from COMMIT.
+
+`--faults [SUITE ...]` runs the large fault suites of tests/faults instead (`--faults --help`): a disk that is full or
+fails, kills, power cuts, damaged documents. They take about an hour, and write what they counted into
+docs/reliability.md.
 """
 
 import contextlib
@@ -33,6 +37,7 @@ import setup_env
 FAST = "not slow and not browser"
 FAULTS = "--faults"
 BARE = "--bare"
+CHANGED = "--changed"
 SIDE_BY_SIDE = ["-n", "2", "--dist", "loadfile"]
 RETRIED = 5  # more failures than this are no accident
 TESTS_FAILED = 1  # pytest's exit code; the others tell of pytest itself
@@ -190,18 +195,21 @@ def read_failures(path):
         return json.load(file)
 
 
-def changed_files():
-    """Return the Python files that differ from the main branch, with new ones; None where git does not say."""
+def changed_files(since=""):
+    """Return the files that differ from a commit, by default from the main branch, with new ones.
+
+    The result is None where git does not say.
+    """
     try:
-        base = git("merge-base", "HEAD", "main") or git("rev-parse", "HEAD")
-        if not base:
+        base = [since] if since else git("merge-base", "HEAD", "main") or git("rev-parse", "HEAD")
+        if not base or (since and not git("rev-parse", "--verify", since + "^{commit}")):
             return None
         listed = git("diff", "--name-only", "--relative", "--diff-filter=d", base[0]) + git(
             "ls-files", "-o", "--exclude-standard"
         )
     except OSError:  # no git
         return None
-    return sorted({name for name in listed if name.endswith((".py", ".pyi"))})
+    return sorted(set(listed))
 
 
 def git(*arguments):
@@ -211,21 +219,35 @@ def git(*arguments):
     return output.splitlines() if process.returncode == 0 else []
 
 
-def checks_of(python, is_fast):
+def checks_of(python, is_fast=False, is_complete=True):
     """Return the checks, each with its command or the reason to skip it."""
     pyright = [python, "-m", "pyright"]
     if is_fast:
         changed = changed_files()
-        pyright = pyright + changed if changed else NO_GIT if changed is None else NO_CHANGES
+        looked_at = [name for name in changed or () if name.endswith((".py", ".pyi"))]
+        pyright = pyright + looked_at if looked_at else NO_GIT if changed is None else NO_CHANGES
     checks = [
         ("ruff check", [python, "-m", "ruff", "check", "."]),
         ("ruff format", [python, "-m", "ruff", "format", "--check", "."]),
         ("lint-imports", [setup_env.venv_program("lint-imports"), "--no-cache", "--no-logo"]),
         ("pyright", pyright),
     ]
-    if not is_fast:
+    if is_complete and not is_fast:
         checks.append(("tests without any optional part", [python, os.path.abspath(__file__), BARE, "-q"]))
     return checks
+
+
+def run_changed(python, since, arguments, environment):
+    """Run the tests that a change reaches, and all checks; return the exit code."""
+    changed = changed_files(since)
+    if changed is None:
+        raise setup_env.SetupError("DocMind: git does not say which files differ from {0}.".format(since or "main"))
+    command = [python, os.path.join(setup_env.ROOT, "scripts", "reached_tests.py")]
+    found = subprocess.check_output(command + changed, env=environment).decode("utf-8").split()
+    print("{0} changed files reach {1} files of tests".format(len(changed), len(found)))
+    sys.stdout.flush()
+    tests = (arguments if "-n" in arguments else SIDE_BY_SIDE + arguments) + found
+    return run_beside(checks_of(python, is_complete=False), [python, "-m", "pytest"], tests, environment)
 
 
 def run_bare(python, arguments, environment):
@@ -257,7 +279,11 @@ def main():
     arguments = sys.argv[1:]
     if BARE in arguments:
         return run_bare(python, pytest_arguments([one for one in arguments if one != BARE]), environment)
-    checks = checks_of(python, "--fast" in arguments)
+    for argument in arguments:
+        if argument.split("=")[0] == CHANGED:
+            rest = [one for one in arguments if one != argument]
+            return run_changed(python, argument.partition("=")[2], rest, environment)
+    checks = checks_of(python, is_fast="--fast" in arguments)
     return run_beside(checks, [python, "-m", "pytest"], pytest_arguments(arguments), environment)
 
 

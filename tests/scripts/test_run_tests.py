@@ -259,7 +259,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
 
 
 def looked_at() -> Any:
-    return dict(run_tests.checks_of("python", True))["pyright"]
+    return dict(run_tests.checks_of("python", is_fast=True))["pyright"]
 
 
 def test_fast_looks_at_what_differs_from_main(checkout: Callable[..., None]) -> None:
@@ -276,13 +276,24 @@ def test_fast_looks_at_what_differs_from_main(checkout: Callable[..., None]) -> 
     assert looked_at() == ["python", "-m", "pyright", "new.py", "old.py"], "committed on a branch"
     checkout("branch", "-D", "main")
     assert looked_at() == run_tests.NO_CHANGES, "without a main branch: what is not committed"
-    assert dict(run_tests.checks_of("python", False))["pyright"] == ["python", "-m", "pyright"]
+    assert dict(run_tests.checks_of("python"))["pyright"] == ["python", "-m", "pyright"]
+
+
+def test_what_changed_since_a_commit(checkout: Callable[..., None]) -> None:
+    Path("old.py").write_text("2\n")
+    Path("read.md").write_text("2\n")
+    checkout("commit", "-a", "-m", "two")
+    Path("new.py").write_text("1\n")
+    assert run_tests.changed_files() == ["new.py"], "since main, which is here"
+    assert run_tests.changed_files("HEAD~1") == ["new.py", "old.py", "read.md"]
+    assert run_tests.changed_files("no-such-commit") is None
 
 
 def test_a_whole_run_has_the_tests_without_any_optional_part_beside_it() -> None:
     name = "tests without any optional part"
-    assert dict(run_tests.checks_of("python", False))[name] == ["python", run_tests.__file__, "--bare", "-q"]
-    assert name not in dict(run_tests.checks_of("python", True))
+    assert dict(run_tests.checks_of("python"))[name] == ["python", run_tests.__file__, "--bare", "-q"]
+    assert name not in dict(run_tests.checks_of("python", is_fast=True))
+    assert name not in dict(run_tests.checks_of("python", is_complete=False))
 
 
 def test_without_git_fast_leaves_pyright_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
