@@ -7,16 +7,16 @@ from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
 from .extras import licence_of, need_extra
 from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
+from .limits import Limits
 from .logging import log_mistake, start_logging
 from .memory import free_memory, total_memory
 from .priority import Check, Interactive
 from .refusals import refused_calls
-from .sandbox import Way
+from .sandbox import Way, change_nothing_more
 from .worker import (
     Answer,
     Frame,
     Header,
-    Limits,
     Worker,
     apply,
     isolation,
@@ -51,6 +51,7 @@ __all__ = [
     "Worker",
     "apply",
     "can_fork",
+    "change_nothing_more",
     "error_named",
     "fork_server_pid",
     "free_memory",
