@@ -42,6 +42,7 @@ _SYSTEM = (*_LIBRARIES, *_OTHER_LIBRARIES, *_DEVICES, "/etc/ld.so.cache")
 _ABOUT_SYSTEM = (
     *("/etc/localtime", "/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies", "/proc/cpuinfo"),
     *("/proc/meminfo", "/proc/stat", "/proc/self", "/sys/devices/system/cpu", "/sys/devices/system/node"),
+    *("/sys/fs/cgroup", "/etc/locale.alias"),
 )
 
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x1000_0000, 0x4000_0000
@@ -127,7 +128,7 @@ def refuse_changes(starts: Iterable[str] = (), *, is_killing: bool = False) -> N
     is_killing = is_killing or bool(programs)
 
     def refuse(event: str, arguments: tuple[object, ...]) -> None:
-        is_written = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        is_written = event == "open" and _is_writing(*arguments)
         if is_written or event in _CHANGES or event.startswith(_CHANGING):
             if event in _STARTING and arguments[0] in programs:
                 return
@@ -136,6 +137,11 @@ def refuse_changes(starts: Iterable[str] = (), *, is_killing: bool = False) -> N
             raise PermissionError("a reader changes no files and starts no programs")
 
     sys.addaudithook(refuse)
+
+
+def _is_writing(place: object, _mode: object, flags: object) -> bool:
+    """Return whether a file is opened for writing; a number is a descriptor that is open already."""
+    return isinstance(flags, int) and bool(flags & _WRITING) and not isinstance(place, int)
 
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
