@@ -26,9 +26,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux take
 # Native calls, which the Python hook of a worker does not see. The server listens on this machine, outside.
 TRY = """
 import ctypes, json, os, socket, struct, sys
-from docmind.runtime import sandbox
+from docmind.runtime import Limits, sandbox
 ways, local, port = json.loads(sys.argv[1]), sys.argv[2] == "local", int(sys.argv[3])
-held = sandbox.cut_network(local_sockets=local, ways=tuple(ways)) if ways else ()
+held = sandbox.isolate(Limits(local_sockets=local), tuple(ways)) if ways else ()
 libc = ctypes.CDLL(None, use_errno=True)
 made = {family: libc.socket(family, 1, 0) >= 0 for family in (1, 2, 10)}
 there = struct.pack("<H", 2) + struct.pack(">H", port) + socket.inet_aton("127.0.0.1") + bytes(8)
@@ -120,6 +120,9 @@ def test_documents_are_read_either_way(denied: str, tmp_path: Path, monkeypatch:
 
 def sandbox_here() -> tuple[sandbox.Way, ...]:
     """Return the mechanisms that this system allows, tried in a separate process."""
-    code = "import json; from docmind.runtime import sandbox; print(json.dumps(sandbox.cut_network()))"
+    code = (
+        "import json; from docmind.runtime import Limits, sandbox;"
+        " print(json.dumps(sandbox.isolate(Limits(is_confined=True))))"
+    )
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "src"))
     return tuple(json.loads(subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)))

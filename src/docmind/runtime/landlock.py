@@ -26,6 +26,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2
 # By version of the interface, the number of access rights to files that it knows.
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 _RIGHTS_NOW = 16
+_MOVING_SINCE = 2
 _SCOPED_SINCE, _SCOPES = 6, 0b11  # abstract sockets, and signals
 
 
@@ -39,12 +40,14 @@ def version() -> int:
 def hold(reads: Iterable[str], writes: Iterable[str] = (), starts: Iterable[str] = ()) -> bool:
     """Hold this thread to files and folders; return whether it is held.
 
+    With `writes` it is held from version 2 on: version 1 forbids every move from one folder to another.
+
     It reads what is in `reads` or below, also changes what is in `writes` or below, and starts the programs in `starts`
     or below. Call it before any thread is started, or in a thread of its own. Places that do not exist are left out.
     Raises `OSError`.
     """
-    known = version()
-    if not known:
+    known, writes = version(), tuple(writes)
+    if known < (_MOVING_SINCE if writes else 1):
         return False
     handled = (1 << _RIGHTS.get(known, _RIGHTS_NOW)) - 1
     scoped = _SCOPES if known >= _SCOPED_SINCE else 0
