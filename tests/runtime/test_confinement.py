@@ -23,12 +23,11 @@ import papers
 from conftest import ROOT, require
 from docmind.config import ReadingSettings
 from docmind.image_match.client import Sight
-from docmind.reading.chromium import browser
 from docmind.reading.drawing import PagePictures
 from docmind.reading.ocr.engine import Ocr
 from docmind.reading.reader import Reader
 from docmind.records.documents import Upload
-from docmind.runtime import Client, Limits, Worker, landlock, seccomp
+from docmind.runtime import Client, Worker, landlock, seccomp
 from starting import started_by
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds native code")
@@ -98,7 +97,7 @@ def picture_search(request: bytes, patch: pytest.MonkeyPatch, _at: Path) -> Trie
 
 
 def chromium_driver(request: bytes, patch: pytest.MonkeyPatch, at: Path) -> Tried:
-    """The process that drives Chromium, after it has started that."""
+    """Try in the process that drives Chromium, after it has started that."""
     patch.setattr("docmind.reading.reader._DRAWING", "attempts:drive")
     program = script(at, "#!/bin/sh\nsleep 60\n")
     header = {"program": program, "folder": own_folder(at)}
@@ -107,7 +106,7 @@ def chromium_driver(request: bytes, patch: pytest.MonkeyPatch, at: Path) -> Trie
 
 
 def chromium(request: bytes, patch: pytest.MonkeyPatch, at: Path) -> Tried:
-    """A program that is started in place of Chromium, and writes what became of its attempts to its own folder."""
+    """Try in a program that is started in place of Chromium, which writes what became of it to its own folder."""
     require(Path(PYTHON).exists(), f"no {PYTHON}")
     code = Path(attempts.__file__).read_text().partition('if __name__ == "__main__"')[0]
     folder = own_folder(at)

@@ -97,7 +97,9 @@ def _calls() -> dict[str, Callable[[Path], int]]:
         "creat": lambda path: call("creat", bytes(path), 0o600),
         "open to write": opening(os.O_WRONLY | os.O_TRUNC),
         "open to read and write": lambda path: call("write", opening(os.O_RDWR)(path), b"x", ctypes.c_size_t(1)),
-        "open to append": lambda path: call("write", opening(os.O_WRONLY | os.O_APPEND)(path), b"x", ctypes.c_size_t(1)),
+        "open to append": lambda path: call(
+            "write", opening(os.O_WRONLY | os.O_APPEND)(path), b"x", ctypes.c_size_t(1)
+        ),
         "open to empty": opening(os.O_RDONLY | os.O_TRUNC),
         "open to make": lambda path: call("open", new(path), os.O_RDONLY | os.O_CREAT, 0o600),
         "openat2": lambda path: call(

@@ -167,7 +167,8 @@ class Guard:
             rules = [
                 rule(known.of("connect", "sendmmsg"), ask),
                 rule(known.of("sendto"), ask, argument=4, unless=(0,)),  # with an address
-                rule(known.of("sendmsg"), ask, argument=0, unless=(mine.fileno(),)),  # except on the supervisor's socket
+                # Except on the supervisor's socket.
+                rule(known.of("sendmsg"), ask, argument=0, unless=(mine.fileno(),)),
             ]
             listener = seccomp.install_with_listener(seccomp.program(known, rules))
         except OSError:

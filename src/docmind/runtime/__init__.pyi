@@ -1,4 +1,4 @@
-from . import quiet, seccomp
+from . import landlock, quiet, seccomp
 from .background import Background
 from .caches import Cache, Caches
 from .client import Ask, Client, error_named, restarts
@@ -56,6 +56,7 @@ __all__ = [
     "fork_server_pid",
     "free_memory",
     "isolation",
+    "landlock",
     "licence_of",
     "log_mistake",
     "ms_since",

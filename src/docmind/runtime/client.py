@@ -17,7 +17,8 @@ from typing import Any, Protocol, TypeVar
 
 from docmind import errors
 from docmind.errors import DocMindError, WorkerFailedError
-from docmind.runtime.worker import Frame, Header, Limits, Worker
+from docmind.runtime.limits import Limits
+from docmind.runtime.worker import Frame, Header, Worker
 
 E = TypeVar("E", bound=DocMindError)
 

@@ -60,7 +60,7 @@ _NEVER = (
     *("mount", "umount2", "pivot_root", "move_mount", "open_tree", "open_tree_attr", "mount_setattr"),
     *("fsopen", "fsconfig", "fsmount", "fspick", "swapon", "swapoff", "quotactl", "quotactl_fd", "acct", "bpf"),
     *("init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot"),
-    *("sethostname", "setdomainname", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime"),
+    *("sethostname", "setdomainname", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "iopl", "ioperm"),
 )
 # Nor does a confined one need these: Landlock does not cover them, or not on every kernel.
 _NOT_COVERED = (
@@ -187,7 +187,7 @@ def _packages() -> list[str]:
     path = sys.path if sys.flags.safe_path else sys.path[1:]
     libraries = [place for place in os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.path.isabs(place)]
     own = str(Path(__file__).parents[1])  # no part of the path where it is installed to be edited
-    return [*filter(None, path), sys.prefix, sys.base_prefix, own, *libraries, *mimetypes.knownfiles]
+    return [*filter(None, path), sys.prefix, sys.base_prefix, own, *libraries, *map(str, mimetypes.knownfiles)]
 
 
 def _startable(programs: Sequence[str]) -> list[str]:

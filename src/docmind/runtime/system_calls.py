@@ -7,7 +7,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Name, number on x86_64, number on aarch64 (`-`: it has no such call). Source: asm/unistd_64.h and asm-generic/unistd.h.
+# Name, number on x86_64, number on aarch64 (`-`: it has no such call).
+# Source: asm/unistd_64.h and asm-generic/unistd.h of Linux.
 _TABLE = """
 seccomp 317 277  socket 41 198  connect 42 203  sendto 44 206  sendmsg 46 211  sendmmsg 307 269  io_uring_setup 425 425
 
@@ -35,7 +36,7 @@ chroot 161 51  setns 308 268  unshare 272 97
 swapon 167 224  swapoff 168 225  quotactl 179 60  quotactl_fd 443 443  acct 163 89  bpf 321 280
 init_module 175 105  finit_module 313 273  delete_module 176 106  kexec_load 246 104  kexec_file_load 320 294
 reboot 169 142  sethostname 170 161  setdomainname 171 162  settimeofday 164 170  clock_settime 227 112
-adjtimex 159 171  clock_adjtime 305 266
+adjtimex 159 171  clock_adjtime 305 266  iopl 172 -  ioperm 173 -
 """
 
 

@@ -55,6 +55,7 @@ class Tesseract:
     def _run(self, picture: bytes, *arguments: str) -> str:
         done = subprocess.run(  # its own threads make it eight times slower
             [self._command, "stdin", "stdout", *arguments],
+            executable=self._command,  # named, so that the hook of the process knows it on Windows too
             input=picture,
             capture_output=True,
             timeout=_TIMEOUT_S,
@@ -85,7 +86,7 @@ def _told(option: str) -> str:
     command = program()
     if not command:
         return ""
-    done = subprocess.run([command, option], capture_output=True, timeout=20, check=False)
+    done = subprocess.run([command, option], executable=command, capture_output=True, timeout=20, check=False)
     return done.stdout.decode("utf-8", "replace")
 
 
