@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Collection
 from importlib.metadata import PackageNotFoundError, distribution
@@ -13,11 +12,10 @@ from pathlib import Path
 from docmind import __version__, index
 from docmind.config import Settings
 from docmind.embedding import text_model_capability
-from docmind.errors import WorkerFailedError
 from docmind.network import network_guard
-from docmind.reading import Ocr, find_browser, pandoc_capability, reader_capabilities
+from docmind.reading import Ocr, find_browser, isolation_capability, pandoc_capability, reader_capabilities
 from docmind.records.documents import Capability, StorageKind, StorageUse
-from docmind.runtime import Way, can_fork, fork_server_pid, isolation, licence_of
+from docmind.runtime import can_fork, fork_server_pid, licence_of
 from docmind.wording import N_, _, number_text
 
 _KEY_SOURCES = {
@@ -119,7 +117,7 @@ def of(settings: Settings, key_source: str, answers: Capability = _QUOTES) -> tu
         _browser(settings.reading.browser),
         pandoc_capability(settings.reading),
         *reader_capabilities(settings.reading),
-        _children(),
+        isolation_capability(),
         _start_of_children(settings),
         _network(settings),
         *index.capabilities(settings),
@@ -154,31 +152,6 @@ def _browser(wanted: str) -> Capability:
             "book pages", "present", _("EPUB drawn by {program}, without scripts and network").format(program=program)
         )
     return Capability("book pages", "missing", _("EPUB as plain text"), _("Install Chromium, Chrome or Edge."))
-
-
-_WAYS: dict[Way, str] = {"namespace": "an empty network namespace", "filter": "a filter of system calls"}
-
-
-def _children() -> Capability:
-    """Report the isolation measured in a child process that is started for this."""
-    try:
-        held = isolation()
-    except WorkerFailedError as error:
-        return Capability(
-            "isolation of readers", "missing", _("no child process can be started: {error}").format(error=error)
-        )
-    if held:
-        return Capability(
-            "isolation of readers",
-            "present",
-            _("no network: {names}").format(names=" and ".join(_WAYS[way] for way in held)),
-        )
-    if sys.platform == "linux":
-        hint = "Let this user make network namespaces, or this process install seccomp filters."
-    else:
-        hint = "Only Linux can take the network from a process that reads documents."
-    detail = "calls of Python are refused, those of native code are not"
-    return Capability("isolation of readers", "missing", detail, hint)
 
 
 def _start_of_children(settings: Settings) -> Capability:

@@ -9,8 +9,9 @@ import pytest
 
 from conftest import require
 from docmind.config import ReadingSettings
-from docmind.reading import find_pandoc, pandoc_capability
+from docmind.reading import Reader, find_pandoc, pandoc_capability
 from docmind.reading.pandoc import version_of_pandoc
+from docmind.records.documents import Upload
 
 
 def test_pandoc_is_present_with_its_version() -> None:
@@ -18,6 +19,17 @@ def test_pandoc_is_present_with_its_version() -> None:
     found = pandoc_capability(ReadingSettings())
     assert (found.name, found.state) == ("pandoc", "present")
     assert version_of_pandoc(find_pandoc()) in found.detail
+
+
+def test_a_process_that_waits_since_before_pandoc_was_installed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    require(find_pandoc(), "pandoc is not installed")
+    text = Upload("a.tex", rb"\documentclass{article}\begin{document}\section{Herons}\end{document}")
+    with Reader(ReadingSettings()) as reader:
+        with monkeypatch.context() as before:
+            before.setattr("docmind.reading.reader.find_pandoc", lambda _wanted: "")
+            reader.warm()
+        with reader.read(text) as reading:
+            assert (reading.engine, reading.told) == ("pandoc", "")
 
 
 def test_pandoc_that_is_off_or_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

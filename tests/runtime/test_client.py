@@ -15,6 +15,7 @@ import pytest
 
 from docmind.errors import CorruptFileError, ReadingError, TooLargeError, VaultError, WorkerFailedError
 from docmind.runtime.client import Ask, Client, error_named, restarts
+from docmind.runtime.limits import Limits
 from docmind.runtime.worker import Frame, read_frame, refusal, serve_requests, write_frame
 from starting import started_by
 
@@ -69,6 +70,19 @@ def test_nothing_starts_before_the_first_request(client: Client) -> None:
     assert client.pid is None
     assert client.call({"do": "echo"}, [b"one", b"two"], timeout_s=30)[1] == [b"one", b"two"]
     assert client.call({"do": "pid"}, timeout_s=30)[0]["pid"] == client.pid
+
+
+def test_a_process_that_was_started_with_other_limits_is_replaced() -> None:
+    limits, before = [Limits(memory_mb=800)], restarts().get(ENTRY, 0)
+    client = Client(ENTRY, lambda: limits[0])
+    try:
+        first = client.call({"do": "pid"}, timeout_s=30)[0]["pid"]
+        assert client.call({"do": "pid"}, timeout_s=30)[0]["pid"] == first
+        limits[0] = Limits(memory_mb=900)
+        assert client.call({"do": "pid"}, timeout_s=30)[0]["pid"] not in (first, None)
+        assert restarts().get(ENTRY, 0) == before  # it did not die
+    finally:
+        client.end()
 
 
 def test_a_request_is_answered_while_another_one_waits(client: Client) -> None:

@@ -20,7 +20,8 @@ from docmind.config import Settings
 from docmind.errors import WorkerFailedError
 from docmind.records.documents import Upload
 from docmind.runtime import fork_server_pid, forking, start_children
-from docmind.runtime.worker import Limits, Worker
+from docmind.runtime.limits import Limits
+from docmind.runtime.worker import Worker
 from starting import is_gone, started_by
 
 

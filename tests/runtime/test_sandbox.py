@@ -1,4 +1,4 @@
-"""Children have no network, native code included: by a namespace, by a filter, by both."""
+"""Children have no network, native code included: by a namespace, by a filter, by both. Files: `test_confinement`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from conftest import CHROMIUM, ROOT, require
-from docmind.capabilities import of
-from docmind.config import ReadingSettings, Settings
+from docmind.config import ReadingSettings
 from docmind.reading.reader import Reader
 from docmind.records.documents import Upload
 from docmind.runtime import sandbox
-from docmind.runtime.worker import Limits, Worker, isolation
+from docmind.runtime.limits import Limits
+from docmind.runtime.worker import Worker, isolation
 from papers import book, picture
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux takes the network from a process")
@@ -26,9 +26,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux take
 # Native calls, which the Python hook of a worker does not see. The server listens on this machine, outside.
 TRY = """
 import ctypes, json, os, socket, struct, sys
-from docmind.runtime import sandbox
+from docmind.runtime import Limits, sandbox
 ways, local, port = json.loads(sys.argv[1]), sys.argv[2] == "local", int(sys.argv[3])
-held = sandbox.cut_network(local_sockets=local, ways=tuple(ways)) if ways else ()
+held = sandbox.isolate(Limits(local_sockets=local), tuple(ways)) if ways else ()
 libc = ctypes.CDLL(None, use_errno=True)
 made = {family: libc.socket(family, 1, 0) >= 0 for family in (1, 2, 10)}
 there = struct.pack("<H", 2) + struct.pack(">H", port) + socket.inet_aton("127.0.0.1") + bytes(8)
@@ -90,26 +90,16 @@ def test_a_worker_tells_what_holds() -> None:
         networked.close()
 
 
-def test_status_says_what_holds_and_what_does_not(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def row() -> tuple[str, str]:
-        found = {part.name: part for part in of(Settings.load(), "file")}["isolation of readers"]
-        return found.state, found.detail
-
-    require(sandbox_here(), "this system takes the network from no process")
-    assert row()[0] == "present"
-    monkeypatch.setattr("docmind.capabilities.isolation", lambda: ())
-    assert row() == ("missing", "calls of Python are refused, those of native code are not")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("denied", ["_refuse_sockets", "_enter_empty_namespace"])
+@pytest.mark.parametrize("denied", ["_filter_calls", "_hold_to_files", "_enter_empty_namespace"])
 def test_documents_are_read_either_way(denied: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A picture, and a book drawn by Chromium, in children that one of the two ways is denied."""
+    """A picture, and a book drawn by Chromium, in children that one of the ways is denied."""
     require(CHROMIUM, "no Chromium on this system (Debian: apt install chromium)")
     patch = f"from docmind.runtime import sandbox\nsandbox.{denied} = lambda *_, **__: False\n"
     (tmp_path / "sitecustomize.py").write_text(patch)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    assert isolation() == (("namespace",) if denied == "_refuse_sockets" else ("filter",))
+    lost = {"_filter_calls": "filter", "_hold_to_files": "landlock", "_enter_empty_namespace": "namespace"}[denied]
+    assert isolation() == tuple(way for way in sandbox_here() if way != lost)
     with Reader(ReadingSettings(timeout_s=60)) as reader:
         with reader.read(Upload("a.epub", book(["<p>An orchard is planted in rows.</p>"]))) as reading:
             assert "orchard" in next(iter(reading)).text
@@ -120,6 +110,9 @@ def test_documents_are_read_either_way(denied: str, tmp_path: Path, monkeypatch:
 
 def sandbox_here() -> tuple[sandbox.Way, ...]:
     """Return the mechanisms that this system allows, tried in a separate process."""
-    code = "import json; from docmind.runtime import sandbox; print(json.dumps(sandbox.cut_network()))"
+    code = (
+        "import json; from docmind.runtime import Limits, sandbox;"
+        " print(json.dumps(sandbox.isolate(Limits(is_confined=True))))"
+    )
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "src"))
     return tuple(json.loads(subprocess.check_output([sys.executable, "-c", code], env=environment, text=True)))

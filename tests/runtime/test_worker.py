@@ -15,7 +15,8 @@ from typing import BinaryIO
 import pytest
 
 from docmind.errors import WorkerFailedError
-from docmind.runtime.worker import MAX_BLOB, Limits, Worker, read_frame, write_frame
+from docmind.runtime.limits import Limits
+from docmind.runtime.worker import MAX_BLOB, Worker, read_frame, write_frame
 from starting import started_by
 
 HERE = str(Path(__file__).parent)

@@ -30,7 +30,7 @@ class Sight:
     def __init__(self, settings: ReadingSettings) -> None:
         self._rules = {"max_page_megapixels": settings.max_page_megapixels, "image_side_px": _PICTURE_SIDE}
         self._max_mb = settings.max_file_mb
-        self._client = Client(_ENTRY, Limits(memory_mb=settings.memory_mb, file_mb=0))
+        self._client = Client(_ENTRY, Limits(memory_mb=settings.memory_mb, file_mb=0, is_confined=True))
         self._timeout_s = settings.timeout_s
         self.lock = threading.RLock()
 

@@ -309,7 +309,9 @@ class InsideModels:
                 if signature not in self._known
             ]
         if unknown:
-            client = Client(_ENTRY, Limits(memory_mb=_DESCRIBE_MB, file_mb=0), is_forked=False)
+            files = tuple(os.path.abspath(path) for path, _signature in unknown)
+            limits = Limits(memory_mb=_DESCRIBE_MB, file_mb=0, is_confined=True, reads=files)
+            client = Client(_ENTRY, limits, is_forked=False)
             try:
                 read = {signature: self._read(client, path) for path, signature in unknown}
             except WorkerFailedError as error:  # of the child, not of the file: it is tried again the next time

@@ -36,7 +36,7 @@ from docmind.maintenance import contents
 from docmind.maintenance.kinds import Problem, counted, listed
 from docmind.maintenance.references import Rows, damaged_file, look_at
 from docmind.network import network_guard
-from docmind.reading import pandoc_capability, reader_capabilities
+from docmind.reading import isolation_capability, pandoc_capability, reader_capabilities
 from docmind.records.checks import CheckReport, Level, RepairReport
 from docmind.records.documents import ArtifactRef, DocumentInfo
 from docmind.storage import (
@@ -115,7 +115,8 @@ class Doctor:
         return CheckReport(
             check.level, listed(check.problems), counted(check.problems), tuple(check.looked_at.items()),
             tuple(check.unchecked), (time.monotonic() - began) * 1000, guard.refused, guard.is_held,
-            (pandoc_capability(self._settings.reading), *reader_capabilities(self._settings.reading)),
+            (isolation_capability(), pandoc_capability(self._settings.reading),
+             *reader_capabilities(self._settings.reading)),
         )  # fmt: skip
 
     def repair(self, level: Level = "quick", report: Report = lambda done, total: None) -> RepairReport:

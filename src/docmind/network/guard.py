@@ -146,7 +146,7 @@ class Guard:
         if known is None or not seccomp.can_notify():
             raise OSError(0, "this system has no such filter")
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        numbers = {name: getattr(known, name) for name in ("connect", "sendto", "sendmsg", "sendmmsg")}
+        numbers = {name: known[name] for name in ("connect", "sendto", "sendmsg", "sendmmsg")}
         try:
             mine.settimeout(_REPLY_S)
             self._process = subprocess.Popen(
@@ -163,11 +163,12 @@ class Guard:
         self._control = mine
         try:
             self._check_that_memory_is_read()
-            rules: list[seccomp.Rule] = [
-                (known.connect, None, (), seccomp.NOTIFY),
-                (known.sendto, 4, (0,), seccomp.NOTIFY),  # with an address
-                (known.sendmsg, 0, (mine.fileno(),), seccomp.NOTIFY),  # except on the supervisor's socket
-                (known.sendmmsg, None, (), seccomp.NOTIFY),
+            ask, rule = seccomp.NOTIFY, seccomp.Rule
+            rules = [
+                rule(known.of("connect", "sendmmsg"), ask),
+                rule(known.of("sendto"), ask, argument=4, unless=(0,)),  # with an address
+                # Except on the supervisor's socket.
+                rule(known.of("sendmsg"), ask, argument=0, unless=(mine.fileno(),)),
             ]
             listener = seccomp.install_with_listener(seccomp.program(known, rules))
         except OSError:

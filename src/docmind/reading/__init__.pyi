@@ -4,6 +4,7 @@ from .drawing import PagePictures
 from .file_type import MARKED_UP, has_known_name, is_code, is_plain, is_short_mail, may_be_plain
 from .formats import Rules
 from .formats.image import open_picture, open_query
+from .isolation import isolation_capability
 from .llama_reader import FileReader
 from .ocr.document_pass import OcrPass
 from .ocr.engine import ENGINE_NAMES, Ocr, engines, languages, ocr_text
@@ -39,6 +40,7 @@ __all__ = [
     "is_plain",
     "is_sheet",
     "is_short_mail",
+    "isolation_capability",
     "languages",
     "may_be_plain",
     "may_be_read",

@@ -31,7 +31,7 @@ class PagePictures:
     def __init__(self, settings: ReadingSettings, artifacts: Artifacts, figures: Figures) -> None:
         self._artifacts, self._figures, self._timeout_s = artifacts, figures, settings.timeout_s
         self._header = {"quality": settings.image_quality, "thumbnail_side": settings.thumbnail_side_px}
-        self._client = Client(_ENTRY, Limits(memory_mb=settings.memory_mb, file_mb=0), idle_s=_IDLE_S)
+        self._client = Client(_ENTRY, Limits(memory_mb=settings.memory_mb, file_mb=0, is_confined=True), idle_s=_IDLE_S)
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()  # picture and thumbnail by the sheet's id
 

@@ -187,9 +187,7 @@ class Reader:
     def __init__(self, settings: ReadingSettings) -> None:
         self._settings = settings
         self._rules = {name: getattr(settings, name) for name in _RULES}
-        self._limits = Limits(
-            memory_mb=settings.memory_mb, cpu_s=int(settings.timeout_s) + 2 * settings.max_pages, file_mb=0
-        )
+        self._cpu_s = int(settings.timeout_s) + 2 * settings.max_pages
         self.others = usable_readers(settings)
         self._lock = threading.Lock()
         self._spare: Worker | None = None
@@ -208,7 +206,7 @@ class Reader:
         """Start the spare process now, where there is none."""
         with self._lock:
             if self._spare is None and not self._closed:
-                self._spare = Worker(_ENTRY, self._limits)
+                self._spare = Worker(_ENTRY, self._limits())
 
     def read(
         self, upload: Upload, *, skip: Collection[int] = (), waiting: Callable[[], None] = lambda: None
@@ -248,8 +246,8 @@ class Reader:
         with self._lock:
             plain, self._plain = self._plain, None
         if plain is None or not plain[0].is_alive:
-            cpu_s = min(_PLAIN_CPU_S, self._limits.cpu_s)
-            plain = Worker(_PLAIN_ENTRY, Limits(memory_mb=self._limits.memory_mb, cpu_s=cpu_s, file_mb=0)), 0
+            limits = replace(self._limits(), cpu_s=min(_PLAIN_CPU_S, self._cpu_s), starts=())
+            plain = Worker(_PLAIN_ENTRY, limits), 0
         self._hand(plain[0], upload, {"skip": [], "broken": [], "browser": ""})
         return plain
 
@@ -268,10 +266,13 @@ class Reader:
 
         It may reply that it should be drawn with `browser`, and with `others` that it does not know the file.
         """
+        limits = self._limits()
         with self._lock:
             worker, self._spare = self._spare, None
+        if worker is not None and worker.limits != limits:  # pandoc was installed since, or removed
+            worker.kill()
         if worker is None or not worker.is_alive:
-            worker = Worker(_ENTRY, self._limits)
+            worker = Worker(_ENTRY, limits)
         own = {"browser": browser, "others": others}
         self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), **own})
         self.warm()
@@ -281,16 +282,27 @@ class Reader:
         self, upload: Upload, skip: Collection[int], broken: Collection[int], readers: Sequence[str]
     ) -> Worker:
         """Give the document to a fresh process that asks these readers of other packages in turn."""
-        worker = Worker(_OF_OTHERS, limits_for(self._limits.memory_mb, self._limits.cpu_s))
+        worker = Worker(_OF_OTHERS, limits_for(self._settings.memory_mb, self._cpu_s))
         self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), "readers": list(readers)})
         return worker
 
     def start_drawing(self, upload: Upload, skip: Collection[int], broken: Collection[int], header: Header) -> Worker:
         """Give the document to a fresh process that draws it with a browser, and limits itself after starting that."""
-        worker = Worker(_DRAWING, Limits(local_sockets=True))
-        own = {"memory_mb": self._limits.memory_mb, "cpu_s": self._limits.cpu_s, "timeout_s": self.timeout_s}
+        worker = Worker(_DRAWING, chromium.limits_of(header["program"], header["folder"]))
+        own = {"memory_mb": self._settings.memory_mb, "cpu_s": self._cpu_s, "timeout_s": self.timeout_s}
         self._hand(worker, upload, {"skip": sorted(skip), "broken": sorted(broken), **own, **header})
         return worker
+
+    def _limits(self) -> Limits:
+        """Return the limits of a process that reads a document; the file comes through its pipe."""
+        pandoc = find_pandoc(self._settings.pandoc)
+        return Limits(
+            memory_mb=self._settings.memory_mb,
+            cpu_s=self._cpu_s,
+            file_mb=0,
+            is_confined=True,
+            starts=(pandoc,) if pandoc else (),
+        )
 
     def _hand(self, worker: Worker, upload: Upload, header: Header) -> None:
         rules = {**self._rules, "pandoc": find_pandoc(self._settings.pandoc)}  # it may have been installed meanwhile

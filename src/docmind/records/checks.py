@@ -32,8 +32,9 @@ class CheckReport:
 
     `counts` has the number of findings of each kind, `findings` the first hundred of each. `looked_at` says how much
     was checked, `unchecked` which parts could not be. `refused` counts the connections to other computers that the
-    network guard stopped since DocMind was started; it counts none where `is_guarded` is False. `readers` are pandoc
-    and the readers of other packages, and whether each can be used: one that cannot is no damage of the library.
+    network guard stopped since DocMind was started; it counts none where `is_guarded` is False. `readers` are the
+    isolation of reading processes, pandoc and the readers of other packages, and whether each can be used: one that
+    cannot is no damage of the library.
     """
 
     level: Level

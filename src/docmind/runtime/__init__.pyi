@@ -1,4 +1,4 @@
-from . import quiet, seccomp
+from . import landlock, quiet, seccomp
 from .background import Background
 from .caches import Cache, Caches
 from .client import Ask, Client, error_named, restarts
@@ -7,16 +7,16 @@ from .deadline import Clock, Outcome, Starts, TimedCall, TimedCalls, ms_since
 from .extras import licence_of, need_extra
 from .forking import can_fork, fork_server_pid
 from .import_lock import ALONE
+from .limits import Limits
 from .logging import log_mistake, start_logging
 from .memory import free_memory, total_memory
 from .priority import Check, Interactive
 from .refusals import refused_calls
-from .sandbox import Way
+from .sandbox import Way, change_nothing_more
 from .worker import (
     Answer,
     Frame,
     Header,
-    Limits,
     Worker,
     apply,
     isolation,
@@ -51,10 +51,12 @@ __all__ = [
     "Worker",
     "apply",
     "can_fork",
+    "change_nothing_more",
     "error_named",
     "fork_server_pid",
     "free_memory",
     "isolation",
+    "landlock",
     "licence_of",
     "log_mistake",
     "ms_since",

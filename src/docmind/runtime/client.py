@@ -17,7 +17,8 @@ from typing import Any, Protocol, TypeVar
 
 from docmind import errors
 from docmind.errors import DocMindError, WorkerFailedError
-from docmind.runtime.worker import Frame, Header, Limits, Worker
+from docmind.runtime.limits import Limits
+from docmind.runtime.worker import Frame, Header, Worker
 
 E = TypeVar("E", bound=DocMindError)
 
@@ -49,14 +50,15 @@ class Ask(Protocol):
 class Client:
     """A child process that answers requests. Thread-safe; requests of several threads may be under way at once.
 
-    `prepare` is given each new process before other requests reach it. The process ends after `idle_s` seconds without
-    a request; 0 means never. `is_forked` is that of `Worker`.
+    `limits` may be a function, which is asked at each request: a process that was started with others is replaced, so
+    such a client is used by one thread at a time. `prepare` is given each new process before other requests reach it.
+    The process ends after `idle_s` seconds without a request; 0 means never. `is_forked` is that of `Worker`.
     """
 
     def __init__(
         self,
         entry: str,
-        limits: Limits = Limits(),
+        limits: Limits | Callable[[], Limits] = Limits(),
         *,
         idle_s: float = 0.0,
         prepare: Callable[[Ask], None] = lambda _ask: None,
@@ -137,12 +139,15 @@ class Client:
     def _living(self) -> _Life:
         with self._starting:
             with self._lock:
+                limits = self._limits() if callable(self._limits) else self._limits
+                if self._life is not None and self._life.is_alive and self._life.limits != limits:
+                    self._life.end()
                 if self._life is not None and self._life.is_alive:
                     return self._life
                 if self._life is not None and self._life.has_failed:
                     with _counting:
                         _restarts[self._entry] += 1
-                worker = Worker(self._entry, self._limits, is_forked=self._is_forked)
+                worker = Worker(self._entry, limits, is_forked=self._is_forked)
                 life = self._life = _Life(self._entry, worker, self._idle_s)
             try:
                 self._prepare(life.prepare)
@@ -177,6 +182,10 @@ class _Life:
     @property
     def pid(self) -> int:
         return self._worker.pid
+
+    @property
+    def limits(self) -> Limits:
+        return self._worker.limits
 
     @property
     def is_alive(self) -> bool:

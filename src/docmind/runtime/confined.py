@@ -64,6 +64,7 @@ def run_confined(
 def _run(command: list[str], data: bytes, seconds: int, most_bytes: int) -> Ran:
     process = subprocess.Popen(
         command,
+        executable=command[0],  # named, so that the hook of a confined process knows it on Windows too
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -148,9 +148,7 @@ def _become(request: dict[str, Any], files: list[int], server: int) -> int:
     with contextlib.suppress(OSError):  # a folder that was removed since
         os.chdir(request["at"])
     limits = worker.Limits(**request["limits"])
-    held = () if limits.network else sandbox.cut_network(local_sockets=limits.local_sockets)
-    if limits.is_confined:
-        sandbox.confine_files()
+    held = sandbox.isolate(limits)
     _be_called(str(request["entry"]).partition(":")[0].removeprefix("docmind."))
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)  # last: a new user namespace clears it
     if os.getppid() != server:

@@ -4,7 +4,7 @@ A worker runs one entry function over a pair of pipes: in a fork of a process th
 (`docmind.runtime.forking`), or in a fresh interpreter. Messages are frames: a JSON header and a list of byte blobs,
 never a pickle. Memory, CPU time and file sizes are limited by the system where it can; elsewhere the parent watches the
 memory. A worker has no network unless its limits allow it, and ends with its parent. Its first frame names what
-isolates its native code from the network (`docmind.runtime.sandbox`).
+holds its native code (`docmind.runtime.sandbox`).
 
     frame = u32 n_header ‖ header JSON ‖ u32 n_blobs ‖ (u64 length ‖ bytes)*        big-endian
 """
@@ -24,11 +24,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import IO, Any, BinaryIO
 
 from docmind.errors import DocMindError, WorkerFailedError
 from docmind.runtime import forking, quiet, refusals, sandbox
+from docmind.runtime.limits import Limits
 from docmind.runtime.sandbox import Way
 from docmind.wording import language, speak
 
@@ -54,24 +55,6 @@ _SECRET = re.compile(r"(?:^|_)(?:KEY|APIKEY|TOKEN|SECRET|PASS|PASSWORD|PASSPHRAS
 """Names of variables that may hold what opens something: code that reads documents does not learn it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of a worker; `memory_mb` and `cpu_s` 0 mean no limit.
-
-    `cpu_s` counts over the life of the process.
-
-    `file_mb` is the largest file it may write: -1 means any, 0 none. `local_sockets` allows sockets between its own
-    processes. With `is_confined` it reads the files of this Python alone, changes none and starts no program.
-    """
-
-    memory_mb: int = 0
-    cpu_s: int = 0
-    file_mb: int = -1
-    network: bool = False
-    local_sockets: bool = False
-    is_confined: bool = False
-
-
 def start_children(way: forking.Way) -> None:
     """Choose how this process starts its children from now on."""
     forking.choose(way, _environment())
@@ -94,13 +77,11 @@ def idle(incoming: BinaryIO, outgoing: BinaryIO) -> None:
 
 
 def isolation() -> tuple[Way, ...]:
-    """Return what isolates native code in child processes from the network.
-
-    The result is empty where nothing does.
+    """Return what holds native code in the processes that read documents; empty where nothing does.
 
     A worker is started to find out. Raises `WorkerFailedError` where none can be started.
     """
-    worker = Worker("docmind.runtime.worker:idle")
+    worker = Worker("docmind.runtime.worker:idle", Limits(is_confined=True))
     try:
         return worker.isolation()
     finally:
@@ -248,7 +229,7 @@ class Worker:
         return self._process.poll() is None
 
     def isolation(self, timeout_s: float = 30.0) -> tuple[Way, ...]:
-        """Return what isolates native code in the child from the network; empty where nothing does.
+        """Return what holds native code in the child; empty where nothing does.
 
         Raises `WorkerFailedError` where the child has not started within `timeout_s`.
         """
@@ -423,8 +404,8 @@ def main(entry: str, limits: Limits, isolation: tuple[Way, ...] = ()) -> None:
     threading.Thread(target=_follow_parent, args=(os.getppid(),), daemon=True).start()
     if not limits.network:
         _refuse_python_calls()
-    if limits.is_confined:
-        sandbox.refuse_changes()
+    if limits.is_confined and not limits.writes:
+        sandbox.refuse_changes(limits.starts)
     apply(limits)
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         write_frame(outgoing, {"isolation": isolation})
@@ -483,7 +464,4 @@ def _follow_parent(parent: int) -> None:
 if __name__ == "__main__":
     _limits = Limits(**json.loads(sys.argv[2]))
     # Before the first thread: an existing thread would keep its network access.
-    _held = () if _limits.network else sandbox.cut_network(local_sockets=_limits.local_sockets)
-    if _limits.is_confined:
-        sandbox.confine_files()
-    main(sys.argv[1], _limits, _held)
+    main(sys.argv[1], _limits, sandbox.isolate(_limits))

@@ -1,7 +1,8 @@
 """A headless Chromium process without network and persistent data: finding, starting and ending it.
 
 It is controlled through one pipe and keeps its input in memory. Its folder, also in memory where the system has such a
-place, gets the files that Chromium writes for itself, and is removed with it.
+place, gets the files that Chromium writes for itself, and is removed with it. Chromium and the process that drives it
+are confined to that folder and to what Chromium reads to start and to draw (`limits_of`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from pathlib import Path
 
 from docmind.errors import WorkerFailedError
+from docmind.runtime import Limits
 from docmind.wording import _
 
 FOLDER_PREFIX = "docmind-chromium-"
@@ -69,7 +71,14 @@ _FLAGS = (
     "--disable-gpu-shader-disk-cache",
     "--disk-cache-size=1",
     "--media-cache-size=1",
+    "--disable-dev-shm-usage",  # older versions than 100 or so: shared memory in its folder too
 )
+# Processes and the system, fonts, and what an administrator set for Chromium, Chrome and Edge.
+_READ = (
+    *("/proc", "/sys/devices", "/etc/fonts", "/var/cache/fontconfig"),
+    *("/etc/chromium", "/etc/chromium-browser", "/etc/opt/chrome", "/etc/opt/edge"),
+)
+_BESIDE = "icudtl.dat"  # lies in the folder of each Chromium
 _GRACE_S = 3.0
 
 
@@ -119,6 +128,22 @@ def _is_running(pid: int) -> bool:
     import psutil
 
     return psutil.pid_exists(pid)
+
+
+def limits_of(program: str, folder: str) -> Limits:
+    """Return the limits of a process that starts Chromium, and of Chromium: it changes files in `folder` alone."""
+    at = Path(program).resolve().parent
+    fonts = os.environ.get("FONTCONFIG_FILE", "")
+    own = (folder, os.devnull)
+    if sys.platform == "linux" and os.geteuid() != 0:  # its sandbox maps users in /proc; --no-sandbox for root
+        own += ("/proc",)
+    return Limits(
+        local_sockets=True,
+        is_confined=True,
+        reads=(*_READ, str(Path(fonts).parent)) if os.path.isabs(fonts) else _READ,
+        writes=own,
+        starts=(program, str(at)) if (at / _BESIDE).exists() else (program,),
+    )
 
 
 def remove_folder(folder: Path) -> None:
@@ -229,6 +254,7 @@ def _start(arguments: list[str], environment: dict[str, str]) -> tuple[subproces
                 stderr=subprocess.DEVNULL,
                 env=environment,
                 close_fds=False,  # 3 and 4 must stay; all others close by themselves (PEP 446)
+                cwd=environment["HOME"],
                 start_new_session=True,
                 preexec_fn=in_child,
             )

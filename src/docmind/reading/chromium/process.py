@@ -2,8 +2,9 @@
 
 Each chapter is printed to PDF in memory, and read like any PDF.
 
-It starts Chromium before it applies limits to itself, because Chromium cannot run under those of a reading process;
-Chromium's memory and time are watched instead. Where Chromium fails, the book is laid out as plain text.
+It starts Chromium before it applies all limits to itself, because Chromium cannot run under those of a reading process:
+it changes files in its folder, and its memory and time are watched instead. Where Chromium fails, the book is laid out
+as plain text.
 
 in   as for `reading.process`, and {program, folder, memory_mb, cpu_s, timeout_s}
 out  {wait: sheets} while chapters are printed, then as for `reading.process`
@@ -33,7 +34,7 @@ from docmind.reading.formats.html import text_of
 from docmind.reading.formats.pdf import PdfFile, open_pdf
 from docmind.reading.process import answer
 from docmind.records.documents import Facts, Loss, ParsedPage, Upload
-from docmind.runtime import Limits, apply, read_request, write_frame
+from docmind.runtime import Limits, apply, change_nothing_more, read_request, write_frame
 from docmind.wording import _, number_text
 
 _LEAST = 0.97  # of a chapter's letters that must stand on its sheets
@@ -253,15 +254,22 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     if frame is None:
         return
     header, blobs = frame
-    drawing = _Drawing(header, outgoing)
-    apply(Limits(memory_mb=header["memory_mb"], cpu_s=header["cpu_s"], file_mb=0))
+    drawing = start(header, outgoing)
     try:
         answer(header | {"browser": ""}, blobs, outgoing, drawing.open)
     finally:
         drawing.close()
 
 
-class _Drawing:
+def start(header: dict[str, Any], outgoing: BinaryIO) -> Drawing:
+    """Start Chromium, then limit this process as a reading process is."""
+    drawing = Drawing(header, outgoing)
+    change_nothing_more()
+    apply(Limits(memory_mb=header["memory_mb"], cpu_s=header["cpu_s"], file_mb=0))
+    return drawing
+
+
+class Drawing:
     """A Chromium that is started already, and the pages that it draws."""
 
     def __init__(self, header: dict[str, Any], outgoing: BinaryIO) -> None:

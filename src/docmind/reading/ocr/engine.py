@@ -7,8 +7,8 @@ of Portuguese law, 2 s a page on one core). Tesseract is used where the settings
 from __future__ import annotations
 
 import importlib.util
+import os
 import queue
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -20,7 +20,7 @@ from docmind.config import ReadingSettings
 from docmind.documents import Words
 from docmind.errors import ConfigError, DamagedError, ReaderFailedError, WorkerFailedError
 from docmind.reading.ocr.doubt import Strip
-from docmind.reading.ocr.tesseract import languages, version_of_tesseract
+from docmind.reading.ocr.tesseract import languages, program, version_of_tesseract
 from docmind.records.documents import (
     Capability,
     OcrChoice,
@@ -63,8 +63,7 @@ class Ocr:
 
     def __init__(self, settings: ReadingSettings, *, idle_s: float = 0.0) -> None:
         self._settings = settings
-        limits = Limits(memory_mb=settings.memory_mb, file_mb=0)
-        self._clients = [Client(_ENTRY, limits, idle_s=idle_s) for _ in range(settings.workers)]
+        self._clients = [Client(_ENTRY, self._limits, idle_s=idle_s) for _ in range(settings.workers)]
         self._free: queue.LifoQueue[Client] = queue.LifoQueue()  # the last one used has its models loaded
         for client in self._clients:
             self._free.put(client)
@@ -122,6 +121,17 @@ class Ocr:
         """
         rules = {"max_page_megapixels": self._settings.max_page_megapixels, "image_side_px": _PICTURE_SIDE}
         return self._read(picture, {"language": "", "picture": rules, "turn": turn})
+
+    def _limits(self) -> Limits:
+        """Return the limits of a process that reads images; Tesseract may have been installed meanwhile."""
+        tesseract, models = program(), os.environ.get("TESSDATA_PREFIX", "")
+        return Limits(
+            memory_mb=self._settings.memory_mb,
+            file_mb=0,
+            is_confined=True,
+            reads=(models,) if tesseract and os.path.isabs(models) else (),
+            starts=(tesseract,) if tesseract else (),
+        )
 
     def _read(self, image: bytes, header: dict[str, Any], choice: OcrChoice = AS_SET) -> OcrPage:
         engine = choice.engine or self.engine
@@ -245,7 +255,7 @@ def _has_rapidocr() -> bool:
 
 
 def _has_tesseract() -> bool:
-    return shutil.which("tesseract") is not None
+    return bool(program())
 
 
 def ocr_text(ocr: OcrReading, confidence: float) -> str:

@@ -23,10 +23,9 @@ class Tesseract:
     """The installed command and its languages. `wanted` is a list such as `eng+por+spa`."""
 
     def __init__(self, wanted: str) -> None:
-        command = shutil.which("tesseract")
-        if command is None:
+        self._command = program()
+        if not self._command:
             raise FileNotFoundError("tesseract is not installed")
-        self._command = command
         self._has_orientation = "osd" in languages()
         self._wanted = "+".join(code for code in wanted.split("+") if code in languages()) or "eng"
 
@@ -56,13 +55,20 @@ class Tesseract:
     def _run(self, picture: bytes, *arguments: str) -> str:
         done = subprocess.run(  # its own threads make it eight times slower
             [self._command, "stdin", "stdout", *arguments],
+            executable=self._command,  # named, so that the hook of the process knows it on Windows too
             input=picture,
             capture_output=True,
             timeout=_TIMEOUT_S,
             env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+            cwd=os.path.abspath(os.sep),
             check=False,
         )
         return done.stdout.decode("utf-8", "replace")
+
+
+def program() -> str:
+    """Return the installed command; "" where there is none."""
+    return shutil.which("tesseract") or ""
 
 
 def languages() -> tuple[str, ...]:
@@ -77,10 +83,10 @@ def version_of_tesseract() -> str:
 
 
 def _told(option: str) -> str:
-    command = shutil.which("tesseract")
-    if command is None:
+    command = program()
+    if not command:
         return ""
-    done = subprocess.run([command, option], capture_output=True, timeout=20, check=False)
+    done = subprocess.run([command, option], executable=command, capture_output=True, timeout=20, check=False)
     return done.stdout.decode("utf-8", "replace")
 
 
