@@ -63,3 +63,13 @@ def test_items_and_rows_are_sentences_of_their_own() -> None:
         "Place | Pairs": False,
         "North | 12": True,
     }
+
+
+def test_all_of_a_row_or_of_code_of_any_length_is_compared_in_parts() -> None:
+    words = " ".join(f"heron{n}" for n in range(1_000))
+    for draft in (f"| Bird | Nest |\n|---|---|\n| {words} |", f"```\n{words}\n```"):
+        text, found = sentences_of(draft)
+        parts = [one for one in found if "heron" in one.text]
+        assert [len(one.text) <= 2_000 and one.is_claim for one in parts] == [True] * 5
+        assert words.split() == [word for one in parts for word in one.text.split() if word.startswith("heron")]
+        assert all(text[one.start : one.end].split() == one.text.split() for one in parts)

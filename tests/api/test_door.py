@@ -160,3 +160,23 @@ def test_it_closes_once_nothing_is_asked_for_a_moment(docmind: DocMind, tmp_path
         while is_alive(app) and time.monotonic() < until:  # one that asks for ever is not waited for
             time.sleep(0.1)
         assert time.monotonic() < until
+
+
+@pytest.mark.skipif(not HAS_SOCKETS, reason="there are no such sockets")
+@pytest.mark.parametrize("sent", [1_000, 3_000_000], ids=["small", "large"])
+def test_an_upload_that_is_broken_off_leaves_one_line(
+    docmind: DocMind, tmp_path: Path, caplog: pytest.LogCaptureFixture, sent: int
+) -> None:
+    secret = docmind.tokens.new(f"writer {sent}", scope="full").secret
+    with serving(docmind, tmp_path) as (_, app), connect_private(Path(app.socket), 10) as there:
+        head = f"POST /api/v1/uploads?name=a.txt HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n"
+        there.sendall(f"{head}Content-Length: {2 * sent}\r\n\r\n".encode() + b"x" * sent)
+        there.close()
+        until = time.monotonic() + 10
+        while not caplog.records and time.monotonic() < until:
+            time.sleep(0.02)
+    assert [(record.name, record.levelname, record.exc_info) for record in caplog.records] == [
+        ("docmind.api.connections", "WARNING", None)
+    ]
+    assert not docmind.queue.uploads()
+

@@ -147,6 +147,12 @@ def test_no_words_are_refused(desk: DocMind) -> None:
             desk.find(words)
 
 
+def test_words_have_the_bound_of_a_question(desk: DocMind) -> None:
+    assert not desk.find("volcano " * 1_000).items
+    with pytest.raises(ConfigError, match=r"^The question has 20,001 characters; 20,000 are the most\.$"):
+        desk.find("x" * 20_001)
+
+
 def test_nothing_found_is_told_as_read(desk: DocMind) -> None:
     answer = desk.ask("List every page that mentions volcanoes")
     assert (answer.outcome, answer.found) == ("list", False)

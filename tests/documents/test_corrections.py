@@ -205,6 +205,25 @@ def test_edits_that_make_no_sense_are_refused() -> None:
         edited_corrections(page_of(), (), LineEdit(1, is_header=True))
 
 
+@pytest.mark.parametrize(
+    "text", ["\u202e", " \u200e ", "\x00", "\x1b", "\x85", "\u200b\u200d", "\xad", "\ufeff\n", "\ud800"]
+)
+def test_a_text_of_nothing_but_marks_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^The text for line 2 has no character that can be seen\.$"):
+        edited_corrections(page_of(), (), LineEdit(2, text=text))
+
+
+@pytest.mark.parametrize("text", ["", " \t", "\xa0", "\r\n"])
+def test_a_blank_text_says_that_nothing_is_written_there(text: str) -> None:
+    (made,) = edited_corrections(page_of(), (), LineEdit(2, text=text))
+    assert made.text == ""
+
+
+def test_marks_within_a_text_are_left_out_of_it() -> None:
+    (made,) = edited_corrections(page_of(), (), LineEdit(2, text="\u202eHeron\u200e pond"))
+    assert made.text == "Heron pond"
+
+
 def test_grades_are_by_certainty() -> None:
     page = page_of(sure=(0.95, 0.7, 0.3))
     assert [line.grade for line in page_lines(INFO, page, least=0.5).lines] == ["good", "doubtful", "bad"]

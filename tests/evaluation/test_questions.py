@@ -84,11 +84,26 @@ def test_questions_are_read(tmp_path: Path) -> None:
     assert (question.pages, question.answer, question.elsewhere) == (frozenset(), "Ben", {("b", 1)})
 
 
-@pytest.mark.parametrize("text", ["not json", '{"id": 1}', "[]"])
-def test_a_bad_list_is_one_sentence(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("not json", "Expecting value"),
+        ("[]", ""),
+        ('{"id": 1}', "the field question is missing"),
+        ('{"id": "1", "question": "Who?", "pages": [1]}', "the field doc is missing"),
+        ('{"id": "1", "question": "Who?", "doc": "a"}', "the field pages is missing"),
+        ('{"id": "1", "question": "Who?", "doc": 5, "pages": [1]}', "doc is no text"),
+        ('{"id": "1", "question": "Who?", "doc": "a", "pages": 1}', "pages is no list"),
+        (
+            '{"id": "1", "question": "Who?", "doc": "a", "pages": [1], "alt": [{"pages": [1]}]}',
+            "the field doc is missing",
+        ),
+    ],
+)
+def test_a_bad_row_is_named_with_what_it_lacks(tmp_path: Path, row: str, reason: str) -> None:
     path = tmp_path / "questions.jsonl"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match=r"questions\.jsonl"):
+    path.write_text('{"id": "1", "question": "Who?", "doc": "a.pdf", "pages": [2]}\n\n' + row)
+    with pytest.raises(ConfigError, match=rf"questions\.jsonl has no labelled question in line 3: {reason}"):
         read_questions(path)
     with pytest.raises(ConfigError, match="missing"):
         read_questions(tmp_path / "none.jsonl")

@@ -49,7 +49,7 @@ def test_the_form_of_the_set_that_comes_with_docmind(tmp_path: Path) -> None:
         ("{", "no JSON object"),
         (json.dumps(ROW | {"id": ""}), "id is no text"),
         (json.dumps(ROW | {"query": "x" * 20_001}), "query is no text"),
-        (json.dumps({"id": "b", "query": "q"}), "'relevant' is missing"),
+        (json.dumps({"id": "b", "query": "q"}), "row 2: the field relevant is missing"),
         (json.dumps(ROW | {"id": "b", "relevant": [{"doc": "no.txt", "page": 1}]}), "there is no document no.txt"),
         (json.dumps(ROW | {"id": "b", "relevant": [{"doc": "herons.txt", "page": 0}]}), "page is no number from 1"),
         (json.dumps(ROW | {"id": "b", "relevant": [{"doc": "herons.txt", "page": True}]}), "page is no number from 1"),

@@ -366,6 +366,17 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["vault.json", "vault.db"])
+def test_files_of_a_library_beside_this_one_are_where_they_belong(docmind: DocMind, name: str) -> None:
+    beside = docmind.settings.now.data_dir.parent / "beside"
+    undo = [made(beside / name), made(beside / "index.sealed"), made(beside / ("9" * 64 + ".webp.enc"))]
+    try:
+        assert "file-outside" not in kinds_of(docmind.doctor.examine("full"))
+    finally:
+        for one in undo:
+            one()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_planted_violation_is_found_and_mended(docmind: DocMind, name: str) -> None:

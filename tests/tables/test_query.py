@@ -17,9 +17,7 @@ SIZE = Column('Si"ze', "number", filled=3)
 
 
 def table(*rows: tuple[str, float | None]) -> Table:
-    made = tuple(
-        Row(1, (0, 9), ((0, 4), (5, 9)), (name, "" if size is None else str(size)), name) for name, size in rows
-    )
+    made = tuple(Row(1, (0, 9), (0, 4, 5, 9), (name, "" if size is None else str(size)), name) for name, size in rows)
     return Table("d", "d.csv", "d", "d", PageTable(("Name", "Size")), (), (NAMES, SIZE), made, rows)
 
 

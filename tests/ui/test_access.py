@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,11 +18,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from conftest import ROOT, require
 from docmind.access import find_running, mint_ticket
+from docmind.client import Client
 from served import Server
 from shells import Shell
 
@@ -213,6 +216,21 @@ def test_with_the_cookie_host_and_origin_still_decide(server: Server) -> None:
     ]
     assert set(statuses(server, refused)) == {403}
     assert statuses(server, [["GET", stream, [*upgrade(), ours, own]], ["GET", f"{base}/", [ours]]]) == [101, 200]
+
+
+def test_an_upload_that_is_broken_off_leaves_one_line(server: Server, place: Path) -> None:
+    running = find_running(place / "data")
+    assert running is not None
+    secret = Client(running).tokens.new("writer", scope="full").secret
+    base = urlsplit(running.local).path.rstrip("/")
+    head = f"POST {base}/api/v1/uploads?name=a.txt HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), 20) as line:
+        line.sendall(f"{head}Authorization: Bearer {secret}\r\nContent-Length: 9000\r\n\r\nsome".encode())
+    until = time.monotonic() + 20
+    while "broken off" not in server.log() and time.monotonic() < until:
+        time.sleep(0.05)
+    told = [line for line in server.log().splitlines() if "broken off" in line or "Exception" in line]
+    assert told == ["WARNING docmind.api.connections: a request was broken off before all of it was there"]
 
 
 def test_expired_used_and_foreign_tickets_open_nothing(server: Server, place: Path) -> None:

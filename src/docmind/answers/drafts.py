@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from docmind.answers.align import Claim, Leaf, Span
 from docmind.answers.draft_faults import FORM, counts_otherwise, names_apart, said_of_another
-from docmind.answers.sentences import is_row
+from docmind.answers.sentences import is_row, shorten
 from docmind.answers.support import Evidence, Fault, edits_of, is_certain, likelihood_of
 from docmind.answers.verify import Passage, clean, denies, pages_of, pieces
 from docmind.embedding import TextEmbedder, name_of
@@ -24,6 +24,7 @@ _SAME = 0.8  # cosine from which a sentence of a page states the same in other w
 _SAME_NUMBER = 0.7  # the same where a number of two digits or more stands in its place
 _ALIKE = 0.7  # cosine from which several sentences of a page together support one of a draft
 _LABEL = 2  # words of a row's label that name it
+_LONGEST = 2_000  # characters of a row of a table or a block of code, as of a cell of a document; the rest is apart
 _TELLING = re.compile(r"\d\D?\d")  # a number of two digits or more; "five" stands on many pages
 _ENDS = re.compile(r"[.!?…:;,][\s\"'”’»)\]*_]*$")
 _LEADS = re.compile(r"[\s>*+•·▪●‣-]")
@@ -57,17 +58,18 @@ def sentences_of(draft: str) -> tuple[str, list[DraftSentence]]:
     """Return a clean draft (plain or Markdown), and its sentences, rows of tables and blocks of code in their order.
 
     Marks such as `[1]` and a closing list of sources are left out. Headings, questions and greetings are no claims;
-    what a text denies is one.
+    what a text denies is one. Rows and code above 2,000 characters are cut into parts, as long sentences are, so that
+    all of them is compared.
     """
     text = clean(draft)
-    found = []
+    found: list[DraftSentence] = []
     for piece in pieces(text):
-        said = (
-            " ".join(text[piece.start : piece.end].split()) if piece.kind != "code" else text[piece.start : piece.end]
-        )
-        is_denial = piece.kind == "prose" and not said.endswith("?") and denies(said)
-        is_title = piece.kind == "prose" and _is_title(text, piece.start, piece.end)
-        found.append(DraftSentence(said, piece.start, piece.end, piece.is_claim or is_denial, is_title))
+        for start, end in shorten(text, piece.start, piece.end, _LONGEST):
+            said = text[start:end] if piece.kind == "code" else " ".join(text[start:end].split())
+            is_denial = piece.kind == "prose" and not said.endswith("?") and denies(said)
+            is_title = piece.kind == "prose" and _is_title(text, start, end)
+            is_claim = (piece.is_claim and any(map(str.isalnum, said))) or is_denial
+            found.append(DraftSentence(said, start, end, is_claim, is_title))
     return text, found
 
 

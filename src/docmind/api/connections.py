@@ -1,4 +1,4 @@
-"""Bounds on the connections to a server: how many there are, and how long the head of a request may take.
+"""Connections to a server: bounds on how many there are and how long the head of a request may take, and their end.
 
 Every user of a machine can connect to its loopback ports. Without bounds, requests that are never finished take all
 descriptors of the process, and then neither the library nor the log can open a file. uvicorn (0.54) has neither bound:
@@ -13,6 +13,8 @@ import socket
 from functools import cache, wraps
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn import Server
 
 MOST = 256
@@ -26,6 +28,21 @@ KEPT_BACK = 64
 
 _BACKLOG = 64  # connections that asyncio accepts at a time, before one of them can be refused
 _log = logging.getLogger("docmind.api.connections")
+
+
+class BrokenOff:
+    """ASGI middleware that ends requests whose sender has gone before all of the body was there, with one line."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand before `app`."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or note that there is nobody to answer."""
+        try:
+            await self._app(scope, receive, send)
+        except ClientDisconnect:
+            _log.warning("a request was broken off before all of it was there")
 
 
 def bound_connections() -> None:

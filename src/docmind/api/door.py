@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from docmind.access import NONCE_HEADER, PROOF_HEADER, Launch, is_peer_own, prove
 from docmind.api.budget import Budget, Purse
-from docmind.api.connections import bounded
+from docmind.api.connections import BrokenOff, bounded
 from docmind.api.programs import Programs
 from docmind.api.rest import Rest
 
@@ -39,7 +39,7 @@ class Door:
         self._listening, self._launch = listening, launch
         self._is_private = listening.family != socket.AF_INET
         programs = Programs(launch, vault, is_private=self._is_private)
-        self._inner = Budget(Rest(self._refuse, launch, programs, vault), purse=purse)
+        self._inner = BrokenOff(Budget(Rest(self._refuse, launch, programs, vault), purse=purse))
         self._active, self._last = 0, time.monotonic()
         self._server = _Server(self)
         self._stopped_at = 0.0

@@ -61,7 +61,7 @@ from docmind.records.models import EmbeddingProgress
 from docmind.records.query import Operation, Query
 from docmind.records.reader import PageLines
 from docmind.records.search import LISTS_OF_PICTURES, LISTS_OF_QUESTIONS, Degraded, MultimodalResult
-from docmind.records.values import Bounds, Draft, FileName, Language, Name, PageNo, RowId, Tags, Title
+from docmind.records.values import Bounds, Draft, FileName, Language, Name, PageNo, Question, RowId, Tags, Title
 from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def check_text(library: Library, asked: Any, context: Context) -> Outcome:
 FindRequest = make_dataclass(
     "FindRequest",
     [
-        ("words", Title, _told(
+        ("words", Question, _told(
             "What is mentioned, or a question that names lists, such as `tools on loan`; for values of a kind it may "
             "be empty. In quotation marks it matches in this form alone.", "",
         )),

@@ -1,9 +1,25 @@
-from .given import IMPORTS, Block, BlockKind, Blocks, Cell, CellType, Losses, Picture, Symbols, Table, shown_in
+from .given import (
+    IMPORTS,
+    MOST_CELLS,
+    MOST_COLUMNS,
+    Block,
+    BlockKind,
+    Blocks,
+    Cell,
+    CellType,
+    Losses,
+    Picture,
+    Symbols,
+    Table,
+    shown_in,
+)
 from .placed import Cells, PageBlock, PageKind, PageTable, Raws, may_have_tables, pack, unpack
 from .told import loss_text, losses_text
 
 __all__ = [
     "IMPORTS",
+    "MOST_CELLS",
+    "MOST_COLUMNS",
     "Block",
     "BlockKind",
     "Blocks",

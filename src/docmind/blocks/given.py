@@ -33,6 +33,13 @@ BlockKind = Literal[TextKind, "page_break"]
 CellType = Literal[
     "text", "number", "amount", "percent", "date", "time", "duration", "bool", "error", "empty"
 ]  # fmt: skip
+MOST_CELLS = 2_000_000
+"""Cells of the tables of one file, for all readers, without empty ones at the ends of rows; further ones are left out.
+
+It is 100,000 rows of 20 columns, and as much as 5,000 pages show.
+"""
+MOST_COLUMNS = 16_384
+"""Columns of a table, as many as a sheet of Excel has; further ones are left out."""
 Symbols = tuple[tuple[int, tuple[str, ...]], ...]
 """The parts of code: the line of each, counted from 0, and its symbols, outermost first ("class Desk", "def ask").
 
@@ -102,9 +109,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table: one grid for all formats. Each row has a cell for every column, also for empty and covered ones.
+    """A table: one grid for all formats. A row has a cell for every column, also for empty and covered ones.
 
-    A plain string is a cell of text. `rows` may be an iterator, read once. The first `header_rows` rows name the
+    A row may leave out empty cells at its end; those of all rows are left out where pages are laid out. A plain string
+    is a cell of text. `rows` may be an iterator, read once. The first `header_rows` rows name the
     columns, the first `header_columns` columns the rows. `sheet` is the name of its sheet in a workbook.
     """
 

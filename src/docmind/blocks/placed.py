@@ -15,20 +15,22 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any, Literal, get_args
 
-from docmind.blocks.given import TextKind
+from docmind.blocks.given import MOST_COLUMNS, TextKind
 from docmind.errors import DamagedError
 from docmind.wording import _
 
 PageKind = Literal[TextKind, "row", "header_row"]
 Cells = tuple[tuple[int, int], ...]
-"""Spans of the cells of a row in the page's text, in the order of the columns; an empty cell has an empty span."""
+"""Spans of the cells of a row in the page's text, in the order of the columns; an empty cell has an empty span.
+
+Empty cells at the end of a row are not there, except in libraries that an earlier version has filled.
+"""
 Raws = tuple[tuple[int, float], ...]
 """Numbers as they are stored, each with the number of its cell, from 0."""
 
 _KINDS = frozenset(get_args(PageKind))
 _VERSION = b"\x01"
 _LARGEST = 16 << 20  # bytes, unpacked
-_MOST_COLUMNS = 16_384
 _LONGEST = 4_000  # characters of a title or header
 
 
@@ -131,7 +133,7 @@ def unpack(data: bytes, length: int) -> tuple[PageBlock, ...]:
 
 def _spans(cells: Sequence[object], start: int, end: int) -> Cells:
     places = [start + _count(place) for place in cells]
-    if len(places) % 2 or len(places) > 2 * _MOST_COLUMNS or any(not start <= place <= end for place in places):
+    if len(places) % 2 or len(places) > 2 * MOST_COLUMNS or any(not start <= place <= end for place in places):
         raise ValueError("cells outside of their row")
     return tuple(zip(places[::2], places[1::2], strict=True))
 

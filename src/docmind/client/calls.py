@@ -293,7 +293,7 @@ CALLS = (
         method="search", is_by_picture=True),
     Call("ask", "POST", "/ask", Answer, {"query": Query}, asks="answer"),
     Call("check", "POST", "/check", CheckedDraft, {"draft": Draft, "filters": Filters}),
-    Call("find", "POST", "/find", Listed, {"words": Title, "what": Listable, "filters": Filters}),
+    Call("find", "POST", "/find", Listed, {"words": Question, "what": Listable, "filters": Filters}),
     # conversations
     Call("conversations.threads", "GET", "/threads", tuple[Thread, ...], {
         "search": Title, "deleted": bool, "archived": bool,

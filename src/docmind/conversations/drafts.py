@@ -13,7 +13,7 @@ from docmind.records.answers import Source, with_days_apart
 from docmind.records.drafts import CheckedDraft, CheckedSentence
 from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters
-from docmind.records.values import LONGEST_QUESTION, Draft, check
+from docmind.records.values import Draft, check
 from docmind.search import MultimodalSearch
 from docmind.wording import _, number_text
 
@@ -81,7 +81,7 @@ class Drafts:
         """Return the passages for the words of a sentence, and what the search went without."""
         from docmind.conversations.retrieval import passages_of
 
-        query = Query(words[:LONGEST_QUESTION], k=_PAGES, filters=filters, lists=("text",), dedup_key="page_id")
+        query = Query(words, k=_PAGES, filters=filters, lists=("text",), dedup_key="page_id")
         result = self._search.search(query)
         return passages_of(self._catalog, result.hits), result.degraded
 

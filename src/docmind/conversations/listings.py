@@ -43,7 +43,7 @@ from docmind.records.documents import DocumentInfo
 from docmind.records.listed import Listed, ListedItem
 from docmind.records.listings import MOST_ITEMS, Listable, ListedDocument, Listing
 from docmind.records.search import Filters
-from docmind.records.values import Title, check
+from docmind.records.values import Question, check
 from docmind.rich_text import one_line
 from docmind.wording import _, ngettext, number_text
 
@@ -137,7 +137,7 @@ class Listings:
         `progress` gets the pages that were read and all pages; what it raises ends the work. Raises `ConfigError`
         where words are missing or too long.
         """
-        check(Title, words, "words")
+        check(Question, words, "words")
         if what in ("mentions", "items", "imports") and not words.strip():
             raise ConfigError(_("There is no word to look for."), hint=_("Give one word or more."))
         if what == "items":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -60,6 +61,11 @@ def edited_corrections(page: PageRecord, before: Sequence[Correction], edit: Lin
     line = read.lines[at]
     if edit.text is not None:
         reading, text = read.text[line.start : line.end], one_line(edit.text)
+        if _is_unseen(edit.text):
+            raise ConfigError(
+                _("The text for line {n} has no character that can be seen.").format(n=number_text(edit.n)),
+                hint=_("Write what stands on the page, or leave the text empty where nothing does."),
+            )
         kept = _without(page, read, before, {at}, "line")
         return kept if text == reading else (*kept, _new(page, line, "line", reading, text, before))
     rows = _lines_of_table(read, at)
@@ -73,6 +79,12 @@ def edited_corrections(page: PageRecord, before: Sequence[Correction], edit: Lin
     kept = _without(page, read, before, rows, "header")
     reading = read.text[line.start : line.end]
     return (*kept, _new(page, line, "header", reading, HEADER if edit.is_header else NO_HEADER, before))
+
+
+def _is_unseen(text: str) -> bool:
+    """Return whether a text has nothing but control and format characters, such as bidirectional marks, and blanks."""
+    others = [char for char in text if not (char in "\t\r\n" or unicodedata.category(char).startswith("Z"))]
+    return bool(others) and all(unicodedata.category(char) in ("Cc", "Cf", "Cs") for char in others)
 
 
 def _new(

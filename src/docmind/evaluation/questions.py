@@ -17,6 +17,7 @@ from rapidfuzz.distance import Levenshtein
 
 from docmind.errors import ConfigError
 from docmind.evaluation.metrics import scored
+from docmind.wording import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,16 @@ def read_questions(path: Path) -> list[Question]:
     `pages` may be left out where there is an `answer`; `alt` are further `doc, pages`. Raises `ConfigError`.
     """
     try:
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-        return [question_of(row) for row in rows]
+        lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError as error:
         raise ConfigError(f"{path} is missing.", hint="Give a folder with docs/ and questions.jsonl.") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{path} is not a list of labelled questions: {error!r}.") from error
+    found: list[Question] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found += [question_of(json.loads(line))] if line.strip() else []
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"{path} has no labelled question in line {number}: {reason_of(error)}.") from error
+    return found
 
 
 def question_of(row: Mapping[str, Any]) -> Question:
@@ -85,13 +90,32 @@ def question_of(row: Mapping[str, Any]) -> Question:
         id=row["id"],
         text=row["question"],
         language=row.get("lang", ""),
-        document=Path(row["doc"]).name,
-        pages=frozenset(row["pages"] if "answer" not in row else row.get("pages", ())),
+        document=_document_of(row),
+        pages=frozenset(_listed(row, "pages") if "pages" in row or "answer" not in row else ()),
         tags=frozenset(row.get("tags", ())),
         source=row.get("source", ""),
         answer=row.get("answer", ""),
-        elsewhere=frozenset((Path(other["doc"]).name, page) for other in row.get("alt", ()) for page in other["pages"]),
+        elsewhere=frozenset(
+            (_document_of(other), page) for other in row.get("alt", ()) for page in _listed(other, "pages")
+        ),
     )
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a row cannot be used: for a `KeyError` the name of the field that it lacks."""
+    return _("the field {name} is missing").format(name=error.args[0]) if isinstance(error, KeyError) else str(error)
+
+
+def _document_of(row: Mapping[str, Any]) -> str:
+    if not isinstance(name := row["doc"], str):
+        raise ValueError(_("{name} is no text").format(name="doc"))
+    return Path(name).name
+
+
+def _listed(row: Mapping[str, Any], name: str) -> list[Any]:
+    if not isinstance(found := row[name], list):
+        raise ValueError(_("{name} is no list").format(name=name))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

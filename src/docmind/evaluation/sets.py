@@ -25,7 +25,7 @@ from typing import IO, Any, TypeVar
 
 from docmind.errors import ConfigError, DocMindError
 from docmind.evaluation.labels import SourceLabels
-from docmind.evaluation.questions import question_of
+from docmind.evaluation.questions import question_of, reason_of
 from docmind.records.documents import Upload
 from docmind.records.evaluation import LABELS, SAMPLE, GradedPage
 from docmind.records.values import LONGEST_QUESTION, is_sound
@@ -241,8 +241,7 @@ def _used(path: Path, make: Callable[[dict[str, Any]], _Made | None], most: int,
         try:
             one = make(row)
         except (ValueError, KeyError, TypeError, AttributeError, DocMindError) as error:
-            reason = _("{key} is missing").format(key=error) if isinstance(error, KeyError) else str(error)
-            skipped.append(_SKIPPED.format(file=path.name, number=place, reason=reason))
+            skipped.append(_SKIPPED.format(file=path.name, number=place, reason=reason_of(error)))
             continue
         if one is not None:
             made.append(one)
@@ -333,7 +332,7 @@ def _golden(path: Path, skipped: list[str]) -> list[LabelledQuery]:
                 )
             )  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
-            skipped.append(_SKIPPED.format(file=path.name, number=number, reason=repr(error)))
+            skipped.append(_SKIPPED.format(file=path.name, number=number, reason=reason_of(error)))
     return found
 
 

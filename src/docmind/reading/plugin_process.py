@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, BinaryIO, TypeVar, get_args
 
-from docmind.blocks import Block, BlockKind, Cell, CellType, Losses, Table
+from docmind.blocks import MOST_COLUMNS, Block, BlockKind, Cell, CellType, Losses, Table
 from docmind.errors import ReaderFailedError, ReadingError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.prose import clean
@@ -29,7 +29,6 @@ _HEAD_BYTES = 64 * 1024
 _BLOCKS, _CELLS = frozenset(get_args(BlockKind)), frozenset(get_args(CellType))
 Given = TypeVar("Given", Block, Table, Cell)
 _DEEPEST = 100  # of headings and items
-_WIDEST = 5_000  # columns of a table
 
 
 def describe(incoming: BinaryIO, outgoing: BinaryIO) -> None:
@@ -144,7 +143,7 @@ def _rows(table: Table) -> Iterator[list[Cell | str]]:
     for row in table.rows:
         cells = [clean(cell) if isinstance(cell, str) else _cell(cell) for cell in row]
         wide = len(cells) if wide < 0 else wide
-        if len(cells) != wide or wide > _WIDEST:
+        if len(cells) != wide or wide > MOST_COLUMNS:
             raise TypeError("it gave a table whose rows have different numbers of cells, or too many")
         yield cells
 
@@ -163,7 +162,7 @@ def _cleaned(given: Given, *, is_known: bool, tidy: Callable[[str], str] = clean
         if one.type == "str":
             changed[one.name] = tidy(value) if one.name in ("text", "shown") else clean(value)
         elif one.type in ("int", "bool"):
-            most = _DEEPEST if one.name == "level" else _WIDEST
+            most = _DEEPEST if one.name == "level" else MOST_COLUMNS
             is_known = is_known and isinstance(value, int) and 0 <= value <= most
     if not is_known:
         raise TypeError(f"it gave a {type(given).__name__} of a kind that there is not")

@@ -70,5 +70,7 @@ def _written(said: str, block: PageBlock) -> str:
 
 def _row(text: str, block: PageBlock) -> list[str]:
     cells = [" ".join(text[start:end].split()).replace("|", "/") for start, end in block.cells]
+    if cells and block.table is not None:
+        cells += [""] * (len(block.table.header) - len(cells))
     line = f"| {' | '.join(cells)} |"
     return [line, f"|{'---|' * len(cells)}"] if block.kind == "header_row" else [line]

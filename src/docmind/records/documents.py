@@ -233,9 +233,13 @@ LossKind = Literal[
     "form_field",
     "macro",
     "formula",
+    "cell",
     "part",
 ]
-"""What a reader may see in a file and not read: `part` is any other part of it, `formula` one without a result."""
+"""What a reader may see in a file and not read.
+
+`formula` is one without a result, `cell` one of the tables beyond what one file may have, and `part` any other part.
+"""
 
 
 @dataclass(frozen=True, slots=True)

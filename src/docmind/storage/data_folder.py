@@ -192,15 +192,26 @@ def _sorted(folder: os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 
 def outside_files(folder: Path) -> Iterator[str]:
-    """Yield the names of files of a library in a folder where none may lie, and in the folders directly in it."""
+    """Yield the names of files of a library in a folder where none may lie, and in the folders directly in it.
+
+    Those of a folder that is a library, whole or not, lie where they belong.
+    """
     if not is_folder(folder):
         return
+    is_library = _is_library(folder)
     for entry in _sorted(folder):
         if entry.is_dir(follow_symlinks=False):
+            if _is_library(Path(entry.path)) or (is_library and entry.name in FOLDERS):
+                continue
             inside = [f"{entry.name}/{inner.name}" for inner in os.scandir(entry.path) if _is_of_a_vault(inner)]
             yield from sorted(inside)
-        elif _is_of_a_vault(entry):
+        elif _is_of_a_vault(entry) and not is_library:
             yield entry.name
+
+
+def _is_library(folder: Path) -> bool:
+    """Return whether a folder holds the description or the database of a library."""
+    return any(os.path.lexists(folder / name) for name in ("vault.json", "vault.db"))
 
 
 def _is_of_a_vault(entry: os.DirEntry[str]) -> bool:

@@ -38,11 +38,9 @@ def _joined(first: Table, other: Table, at: int, key: int, by_value: dict[Sql, i
     for row, held in zip(first.rows, first.values, strict=True):
         n = by_value.get(held[at])
         found = other.rows[n] if n is not None else None
-        end = row.cells[-1][1]
         rows.append(
             replace(
                 row,
-                cells=(*row.cells, *((end, end) for _ in kept)),
                 shown=(*row.shown, *(found.shown[one] if found is not None else "" for one in kept)),
                 beside=Beside(other, found, len(first.columns), tuple(kept)) if found is not None else None,
             )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
+from typing import NamedTuple
 
-from docmind.blocks import PageBlock, PageTable, Raws, may_have_tables, unpack
+from docmind.blocks import MOST_CELLS, PageBlock, PageTable, Raws, may_have_tables, unpack
 from docmind.documents import Catalog
 from docmind.embedding import fold, name_of
 from docmind.errors import DamagedError, NotFoundError
@@ -19,7 +21,6 @@ from docmind.tables.wordlists import ALL, MEANS, TOTALS
 ROWS = 100_000  # of one table; a longer one is partial
 PAGES = 4_000  # pages read for the tables of one document; a longer one has partial tables
 _DOCUMENTS = 512  # documents whose tables are kept in memory
-_CELLS = 2_000_000  # cells that are kept in memory over all documents
 _LOOKED = 12  # first rows by which it is told whether one names the columns
 _FEWEST = 3  # of such rows
 _LINES_ABOVE, _LONGEST_LINE = 3, 80  # lines above a table on its page that are its titles, and their characters
@@ -29,15 +30,43 @@ _HEADINGS = 3  # innermost headings above a table that name it
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its page, its span there, the spans of its cells, what they show, and numbers that they show rounded."""
+    """A row: its page, its span there, what its cells show, and numbers that they show rounded.
+
+    `shown` has a text for each column of the table. `places` has start and end of each cell in turn, without those of
+    empty cells at the end: as plain numbers, because a file may have millions of cells.
+    """
 
     page_no: int
     span: tuple[int, int]
-    cells: tuple[tuple[int, int], ...]
+    places: Sequence[int]
     shown: tuple[str, ...]
     text: str
     raws: Raws = ()
     beside: Beside | None = None
+
+    def place(self, column: int) -> tuple[int, int]:
+        """Return the span of a cell on its page."""
+        if 2 * column >= len(self.places):
+            return self.span[1], self.span[1]
+        return self.places[2 * column], self.places[2 * column + 1]
+
+
+class _Part(NamedTuple):
+    """A row as it stands on a page: the page and its text, the block without its cells, and the places of these."""
+
+    page_no: int
+    page: str
+    block: PageBlock
+    places: array[int]
+
+    @property
+    def size(self) -> int:
+        return len(self.places) // 2
+
+    def cells(self) -> Iterator[str]:
+        """Yield what each cell shows."""
+        for start, end in zip(self.places[::2], self.places[1::2], strict=True):
+            yield " ".join(self.page[start:end].split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,33 +112,33 @@ class Unread:
     def __init__(
         self,
         info: DocumentInfo,
-        parts: Sequence[tuple[int, str, PageBlock]],
+        parts: Sequence[_Part],
         above: tuple[str, ...] = (),
         *,
         is_whole: bool,
     ) -> None:
-        """Set up; `parts` are its rows in their order, each with its page and the text of that."""
+        """Set up; `parts` are its rows in their order."""
         self._info, self._parts, self._is_whole = info, parts, is_whole
-        about = parts[0][2].table
+        about = parts[0].block.table
         assert about is not None
-        self.about, self.path = about, parts[0][2].path or above
+        self.about, self.path = about, parts[0].block.path or above
         self.header, self._has_own_head = about.header, False
         if not any(about.header) and (head := _head_of(parts, is_english=info.language in ("", "en"))):
             self.header, self._has_own_head = head, True
         self.doc_id, self.label = info.doc_id, name_of(info.document, info.title)
-        self.size = sum(len(block.cells) for _page_no, _text, block in parts)
+        self.size = sum(part.size for part in parts)
 
     @cached_property
     def folded(self) -> str:
         """All that it says, with the names of it, folded: what a word of a question may stand for."""
         titles = " ".join((*self.header, *_titles_of(self.label, self.about, self.path)))
-        spans = ((text[block.start : block.end]) for _page_no, text, block in self._parts)
+        spans = (part.page[part.block.start : part.block.end] for part in self._parts)
         return fold("\n".join((titles, *spans)).lower())
 
     @cached_property
     def read(self) -> Table | None:
         """The table with its rows and typed columns; None where no row has cells."""
-        parts = [part for part in self._parts if part[2].cells][1:] if self._has_own_head else self._parts
+        parts = [part for part in self._parts if part.places][1:] if self._has_own_head else self._parts
         return _joined(self._info, parts, self.header, self.path, is_whole=self._is_whole)
 
 
@@ -154,7 +183,7 @@ class Tables:
         sizes = [sum(one.size for one in tables) for tables in self._kept.values()]
         held = sum(sizes) + sum(one.size for one in coming)
         for doc_id, size in list(zip(self._kept, sizes, strict=True)):  # the oldest first
-            if held <= _CELLS and len(self._kept) < _DOCUMENTS:
+            if held <= MOST_CELLS and len(self._kept) < _DOCUMENTS:
                 return
             del self._kept[doc_id]
             held -= size
@@ -175,9 +204,12 @@ def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
     """Return the tables of a document, those of a number joined over its pages. Raises `NotFoundError`."""
     pages = catalog.structures_of(info.doc_id)
     is_whole = info.pages <= len(pages) <= PAGES
-    parts: dict[int, list[tuple[int, str, PageBlock]]] = {}
+    parts: dict[int, list[_Part]] = {}
     above: dict[int, tuple[str, ...]] = {}
+    room = MOST_CELLS  # a library that an earlier version has filled may hold more
     for page_no, text, packed in islice(pages, PAGES):
+        if room < 0:
+            break
         if not may_have_tables(packed):
             continue
         try:
@@ -190,7 +222,13 @@ def _tables_of(info: DocumentInfo, catalog: Catalog) -> tuple[Unread, ...]:
             if block.table is not None and block.table.number not in above:
                 above[block.table.number] = _lines_above(text, block)
             if block.kind == "row" and block.table is not None:
-                parts.setdefault(block.table.number, []).append((page_no, text, block))
+                room -= len(block.cells)
+                if room < 0:
+                    is_whole = False
+                    break
+                places = array("I", chain.from_iterable(block.cells))
+                part = _Part(page_no, text, replace(block, cells=()), places)
+                parts.setdefault(block.table.number, []).append(part)
     return tuple(Unread(info, rows, above[number], is_whole=is_whole) for number, rows in parts.items())
 
 
@@ -203,17 +241,15 @@ def _lines_above(text: str, first: PageBlock) -> tuple[str, ...]:
     return tuple(line for line in lines if not line.endswith((".", ":", ";", ",")))
 
 
-def _head_of(parts: Sequence[tuple[int, str, PageBlock]], *, is_english: bool) -> tuple[str, ...]:
+def _head_of(parts: Sequence[_Part], *, is_english: bool) -> tuple[str, ...]:
     """Return the cells of a first row that names the columns though nothing marks it; none where it names none.
 
     Such names are short, without digits, and all different, and a column has dates, numbers, or yes and no below it.
     """
-    shown = [
-        _row(page_no, text, block, len(block.cells)).shown for page_no, text, block in parts[:_LOOKED] if block.cells
-    ]
-    if len(shown) < _FEWEST or len({len(row) for row in shown}) > 1:
+    held = [tuple(part.cells()) for part in parts[:_LOOKED] if part.places]
+    if len(held) < _FEWEST or len(held[0]) < max(map(len, held)):
         return ()
-    head, below = shown[0], shown[1:]
+    head, below = held[0], [(*row, *[""] * (len(held[0]) - len(row))) for row in held[1:]]
     is_plain = all(cell and len(cell) <= _LONGEST_NAME and not any(map(str.isdigit, cell)) for cell in head)
     if len(head) < 2 or not is_plain or len({fold(cell.lower()) for cell in head}) < len(head) or head[0].endswith(":"):
         return ()
@@ -226,32 +262,35 @@ def _head_of(parts: Sequence[tuple[int, str, PageBlock]], *, is_english: bool) -
 
 def _joined(
     info: DocumentInfo,
-    parts: Sequence[tuple[int, str, PageBlock]],
+    parts: Sequence[_Part],
     header: Sequence[str],
     path: tuple[str, ...],
     *,
     is_whole: bool,
 ) -> Table | None:
     """Return rows of one table as a table; None where none of them has cells."""
-    first = parts[0][2]
+    first = parts[0].block
     assert first.table is not None
-    held = [one for one in islice(parts, ROWS) if one[2].cells]
-    wide = max((len(block.cells) for _page_no, _text, block in held), default=0)
-    if not wide:
+    held, wide = _within(part for part in islice(parts, ROWS) if part.places)
+    if not held:
         return None
-    rows = [_row(page_no, text, block, wide) for page_no, text, block in held]
+    wide = max(wide, min(len(header), MOST_CELLS // len(held)))
+    alike: dict[str, str] = {}  # one text for all cells that show it
     names = (*header[:wide], *("" for _ in range(wide - len(header))))
-    counted = [row for row in rows if not _adds_up(row.shown)]
+    counted = [row for part in held if not _adds_up((row := _row(part, wide, alike)).shown)]
     is_english = info.language in ("", "en")
     counted = _without_sum(counted, is_english=is_english)
+    stored: dict[int, dict[int, float]] = {}  # by column and row
+    for n, row in enumerate(counted):
+        for at, raw in row.raws:
+            stored.setdefault(at, {})[n] = raw
     columns: list[Column] = []
     by_column: list[list[Sql]] = []
     for at, name in enumerate(names):
         column, values = typed(name, [row.shown[at] for row in counted], is_english=is_english)
         if column.type == "number":
-            values = [
-                as_stored(value, dict(row.raws).get(at), column) for value, row in zip(values, counted, strict=True)
-            ]
+            for n, raw in stored.get(at, {}).items():
+                values[n] = as_stored(values[n], raw, column)
         columns.append(column)
         by_column.append(values)
     return Table(
@@ -268,14 +307,32 @@ def _joined(
     )
 
 
+def _within(parts: Iterator[_Part]) -> tuple[list[_Part], int]:
+    """Return the first rows of a table, and its columns, so many that rows times columns are within the bound.
+
+    A table of long rows above short ones would else have many times the cells that its file has.
+    """
+    held: list[_Part] = []
+    wide = 0
+    for part in parts:
+        wider = max(wide, part.size)
+        if wider * (len(held) + 1) > MOST_CELLS:
+            break
+        held.append(part)
+        wide = wider
+    return held, wide
+
+
 def _titles_of(label: str, about: PageTable, path: Sequence[str]) -> tuple[str, ...]:
     return tuple(filter(None, (label, about.sheet, about.caption, *path[-_HEADINGS:])))
 
 
-def _row(page_no: int, text: str, block: PageBlock, wide: int) -> Row:
-    cells = (*block.cells, *((block.end, block.end) for _ in range(wide - len(block.cells))))
-    shown = tuple(" ".join(text[start:end].split()) for start, end in cells)
-    return Row(page_no, (block.start, block.end), cells, shown, text[block.start : block.end], block.raws)
+def _row(part: _Part, wide: int, alike: dict[str, str]) -> Row:
+    block = part.block
+    shown = [alike.setdefault(cell, cell) for cell in part.cells()]
+    shown += [""] * (wide - len(shown))
+    text = part.page[block.start : block.end]
+    return Row(part.page_no, (block.start, block.end), part.places, tuple(shown), text, block.raws)
 
 
 def _without_sum(rows: list[Row], *, is_english: bool) -> list[Row]:
@@ -286,28 +343,27 @@ def _without_sum(rows: list[Row], *, is_english: bool) -> list[Row]:
     if len(rows) < _FEWEST:
         return rows
     *above, last = rows
-    sums = others = 0
+    sums = 0
     for at, cell in enumerate(last.shown):
         if not any(map(str.isdigit, cell)):
             continue
         column, values = typed("", [row.shown[at] for row in rows], is_english=is_english)
         held = [value for value in values[:-1] if isinstance(value, float)]
         if column.type not in ("number", "duration") or len(held) < 2 or not isinstance(values[-1], float):
-            others += 1
-        elif abs(sum(held) - values[-1]) < 0.5 * 10.0**-column.places and sum(map(bool, held)) > 1:
-            sums += 1
-        else:
-            others += 1
+            return rows
+        if abs(sum(held) - values[-1]) >= 0.5 * 10.0**-column.places or sum(map(bool, held)) < 2:
+            return rows
+        sums += 1
     said = fold(" ".join(cell for cell in last.shown if not any(map(str.isdigit, cell))).lower()).split()
     is_word = not said or said[0] in ALL
-    return above if not others and (sums > 1 or (sums == 1 and is_word)) else rows
+    return above if sums > 1 or (sums == 1 and is_word) else rows
 
 
 def _adds_up(shown: Sequence[str]) -> bool:
     """Return whether a row holds the total or the mean of others: such a word, beside numbers only."""
-    filled = [cell for cell in shown if cell]
-    if len(shown) < 2 or not filled:
+    first = next(filter(None, shown), "")
+    said = fold(first.lower()).replace("grand ", "").split()
+    if not 0 < len(said) <= 4 or said[0].strip(":") not in TOTALS | MEANS:
         return False
-    said = fold(filled[0].lower()).replace("grand ", "").split()
-    is_word = 0 < len(said) <= 4 and said[0].strip(":") in TOTALS | MEANS
-    return is_word and len(filled) > 1 and all(any(map(str.isdigit, cell)) for cell in filled[1:])
+    filled = [cell for cell in shown if cell]
+    return len(filled) > 1 and all(any(map(str.isdigit, cell)) for cell in filled[1:])

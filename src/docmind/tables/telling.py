@@ -431,7 +431,7 @@ def _sources(telling: Telling, rows: Sequence[int], catalog: Catalog) -> tuple[S
         key = table.doc_id, row.page_no
         if key not in placed:
             placed[key] = Words.unpack(page.words)
-        spans = sorted({row.cells[at] for at in used if row.cells[at][1] > row.cells[at][0]})
+        spans = sorted({place for at in used if (place := row.place(at))[1] > place[0]})
         boxes = [box for span in spans for box in placed[key].boxes_of(*span)]
         n = len(sources) + 1
         sources.append(page_source(n, table.document, page, epoch=epoch, quote=row.text, boxes=boxes))

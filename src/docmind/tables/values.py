@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import Literal
@@ -26,6 +27,9 @@ _NUMBER = re.compile(
     rf"(?P<digits>\d[\d.,'’{_SPACES}]*)\s?(?P<unit>%|[€$£¥₹]|[^\W\d_]{{1,12}}[²³]?(?:/[^\W\d_]{{1,6}}[²³]?)?|°[CF]?)?"
     r"(?(open)\))",
 )
+_DIGIT = re.compile(r"\d")
+_MARKS = re.compile(r"(?<=\d)[.,](?=\d)")
+_TAIL = re.compile(r"([.,])(\d+)\D*$")
 _GROUPED = re.compile(rf"\d{{1,3}}(?:[.,'’{_SPACES}]\d{{3}})+")
 _ISO = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?")
 _PARTS = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})(?:\s+\d{1,2}:\d\d(?::\d\d)?)?")
@@ -64,48 +68,74 @@ def typed(name: str, cells: Sequence[str], *, is_english: bool) -> tuple[Column,
 
     A text column keeps every cell. `is_english` decides what `1,234` and `03/04/2025` are where no cell tells.
     """
-    shown = [_plain(cell) for cell in cells]
-    filled = [cell for cell in shown if cell]
-    if not filled:
+    plain = {cell: _plain(cell) for cell in set(cells)}
+    shown = [plain[cell] for cell in cells]
+    counts = Counter(filter(None, shown))  # cells repeat, and each text is read once
+    total = counts.total()
+    if not total:
         return Column(name, "empty"), [None] * len(cells)
-    enough = _MOST * len(filled)
+    most_wrong = total - math.ceil(_MOST * total)
     kinds: list[tuple[ColumnType, Callable[[str], Sql]]] = [("bool", _yes_or_no)]
     is_day_first, is_unsure = True, False
-    has_digits = sum(not cell.isalpha() and any(map(str.isdigit, cell)) for cell in filled) >= enough
+    has_digits = sum(n for cell, n in counts.items() if any(map(str.isdigit, cell))) >= total - most_wrong
     if has_digits:
-        is_day_first, is_unsure = _order(filled, is_english=is_english)
+        is_day_first, is_unsure = _order(counts, is_english=is_english)
         kinds += [("date", partial(as_date, is_day_first=is_day_first)), ("duration", _minutes)]
     for kind, read in kinds:
-        values = [read(cell) for cell in shown]
-        held = sum(value is not None for value in values)
+        known, wrong = _read(counts, read, most_wrong)
+        if wrong > most_wrong:
+            continue
         if (
             kind == "date"
             and _CODED.search(fold(name.lower()))
-            and all(len(str(value)) == 7 for value in values if value)
+            and all(len(str(value)) == 7 for value in known.values() if value)
         ):
             continue  # `2025-03` of a column of invoices is a number
-        if held >= enough:
-            column = Column(
-                name, kind, wrong=len(filled) - held, filled=len(filled), is_day_first=is_day_first,
-                is_unsure=is_unsure and kind == "date",
-            )  # fmt: skip
-            return column, values
-    if has_digits:
-        comma = _is_comma(filled, is_english=is_english)
-        numbers = [_number(cell, comma=comma) for cell in shown]
-        units = Counter(number[1] for number in numbers if number is not None)
-        unit = max(units, key=lambda one: (units[one], one), default="")
-        if len(units) > 1 and all(len(one) == 1 and one.isalpha() for one in units):
-            return Column(name, "text", filled=len(filled)), [cell or None for cell in shown]  # `1A` and `2B` are codes
-        values = [
-            number[0] if number is not None and (number[1] in (unit, "") or not unit) else None for number in numbers
-        ]
-        held = sum(value is not None for value in values)
-        if held >= enough:
-            places = max((number[2] for number in numbers if number is not None), default=0)
-            column = Column(name, "number", unit, len(filled) - held, len(filled), places, is_day_first)
-            return column, list[Sql](values)
-    return Column(name, "text", filled=len(filled)), [cell or None for cell in shown]
+        column = Column(
+            name, kind, wrong=wrong, filled=total, is_day_first=is_day_first, is_unsure=is_unsure and kind == "date"
+        )
+        return column, [known.get(cell) for cell in shown]
+    if has_digits and (found := _numbers(name, counts, most_wrong, is_english=is_english)) is not None:
+        column, known = found
+        return replace(column, is_day_first=is_day_first), [known.get(cell) for cell in shown]
+    return Column(name, "text", filled=total), [cell or None for cell in shown]
+
+
+def _read(counts: Mapping[str, int], read: Callable[[str], Sql], most_wrong: int) -> tuple[dict[str, Sql], int]:
+    """Return what texts are as values, and how many cells are none; it ends once those are more than `most_wrong`."""
+    known: dict[str, Sql] = {}
+    wrong = 0
+    for cell, count in counts.items():
+        known[cell] = value = read(cell)
+        wrong += count if value is None else 0
+        if wrong > most_wrong:
+            break
+    return known, wrong
+
+
+def _numbers(
+    name: str, counts: Mapping[str, int], most_wrong: int, *, is_english: bool
+) -> tuple[Column, dict[str, Sql]] | None:
+    """Return a column of numbers and the number of each text; None where too few of its cells are numbers."""
+    comma = _is_comma(counts, is_english=is_english)
+    numbers: dict[str, tuple[float, str, int]] = {}
+    units = Counter[str]()
+    wrong = places = 0
+    for cell, count in counts.items():
+        number = _number(cell, comma=comma)
+        if number is not None:
+            numbers[cell] = number
+            units[number[1]] += count
+            places = max(places, number[2])
+        elif (wrong := wrong + count) > most_wrong:
+            return None
+    unit = max(units, key=lambda one: (units[one], one), default="")
+    if len(units) > 1 and all(len(one) == 1 and one.isalpha() for one in units):
+        return None  # `1A` and `2B` are codes
+    known: dict[str, Sql] = {cell: value for cell, (value, own, _n) in numbers.items() if own in (unit, "") or not unit}
+    total = sum(counts.values())
+    wrong = total - sum(counts[cell] for cell in known)
+    return (Column(name, "number", unit, wrong, total, places), known) if wrong <= most_wrong else None
 
 
 def as_stored(shown: Sql, raw: float | None, column: Column) -> Sql:
@@ -127,7 +157,7 @@ def _plain(cell: str) -> str:
 
 def _number(cell: str, *, comma: bool) -> tuple[float, str, int] | None:
     """Return number, unit and decimals of a cell; None where it is no quantity."""
-    match = _NUMBER.fullmatch(cell) if len(cell) <= 48 and any(c.isdigit() for c in cell) else None
+    match = _NUMBER.fullmatch(cell) if len(cell) <= 48 else None
     if match is None or _IDENTIFIER.fullmatch(cell):
         return None
     digits = match["digits"].rstrip(_SPACES)
@@ -142,20 +172,22 @@ def _number(cell: str, *, comma: bool) -> tuple[float, str, int] | None:
     return (-value if is_negative else value), unit, len(part)
 
 
-def _is_comma(cells: Sequence[str], *, is_english: bool) -> bool:
-    """Return whether the comma parts the decimals in these cells."""
+def _is_comma(counts: Mapping[str, int], *, is_english: bool) -> bool:
+    """Return whether the comma parts the decimals in these cells; each text has the count of its cells."""
     votes = 0
-    for cell in cells:
-        marks = re.findall(r"(?<=\d)[.,](?=\d)", cell)
-        tail = re.search(r"([.,])(\d+)\D*$", cell)
+    for cell, count in counts.items():
+        if "." not in cell and "," not in cell:
+            continue
+        marks = _MARKS.findall(cell)
+        tail = _TAIL.search(cell)
         if not marks or tail is None or len(set(marks)) == 1 != len(marks):
-            votes += {",": -1, ".": 1}.get(marks[0] if len(marks) > 1 else "", 0)
+            votes += count * {",": -1, ".": 1}.get(marks[0] if len(marks) > 1 else "", 0)
         elif len(set(marks)) > 1 or len(tail[2]) != 3 or cell.startswith("0"):
-            votes += 1 if tail[1] == "," else -1
+            votes += count if tail[1] == "," else -count
     return votes > 0 or (votes == 0 and not is_english)
 
 
-def _order(cells: Sequence[str], *, is_english: bool) -> tuple[bool, bool]:
+def _order(cells: Iterable[str], *, is_english: bool) -> tuple[bool, bool]:
     """Return whether the day comes first in dates such as 3/4/2025, and whether nothing tells that."""
     found = [match for cell in cells if (match := _PARTS.fullmatch(cell))]
     if any(int(match[1]) > 12 for match in found) or any("." in match[0] for match in found):
@@ -167,7 +199,7 @@ def _order(cells: Sequence[str], *, is_english: bool) -> tuple[bool, bool]:
 
 def as_date(cell: str, *, is_day_first: bool = True) -> str | None:
     """Return a date as YYYY-MM-DD, a month as YYYY-MM; None for what is neither."""
-    if len(cell) > 40 or not any(c.isdigit() for c in cell):
+    if len(cell) > 40 or not _DIGIT.search(cell):
         return None
     if match := _ISO.fullmatch(cell):
         return _made(match[1], match[2], match[3])

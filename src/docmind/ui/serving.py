@@ -22,7 +22,7 @@ from starlette.middleware import Middleware
 
 from docmind.access import Launch
 from docmind.api.budget import Budget, Purse
-from docmind.api.connections import bound_connections
+from docmind.api.connections import BrokenOff, bound_connections
 from docmind.api.door import Door
 from docmind.api.mcp_http import Mcp
 from docmind.api.metrics import MetricsPage
@@ -111,6 +111,7 @@ PARTS: dict[str, Any] = {
     "script_path": START,
     "lifespan": _lifespan,
     "middleware": [
+        Middleware(BrokenOff),
         Middleware(Budget, purse=_purse),
         Middleware(Rest, launch=startup.launch, programs=_programs, vault=_vault),
         Middleware(MetricsPage, launch=startup.launch, programs=Programs(startup.launch, _opened), opened=_opened),

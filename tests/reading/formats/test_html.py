@@ -94,7 +94,7 @@ def test_numbers_of_each_type() -> None:
             [["a", "a", "b"], ["1", "2", "3"], ["4", "2", "5"]],
         ),
         ("<table><tfoot><tr><td>f</tfoot><tr><th>a<tr><td>1</table>", [["a"], ["1"], ["f"]]),
-        ("<table><tr><th>a<th>b<tr><td>1</table>", [["a", "b"], ["1", ""]]),
+        ("<table><tr><th>a<th>b<tr><td>1</table>", [["a", "b"], ["1"]]),
         ("<table><tr><th>a<tr hidden><td>x<tr><td>1</table>", [["a"], ["1"]]),
         ("<table><tr><th>a<tr><td><ul><li>x<li>y</ul>z<br>w</table>", [["a"], ["• x • y z w"]]),
         ("<table><tr><th>a<th>b<tr><td rowspan=9>1<td>2<tr><td>3</table>", [["a", "b"], ["1", "2"], ["1", "3"]]),

@@ -515,16 +515,28 @@ def test_a_file_of_outlook_that_is_broken_is_refused() -> None:
 # --- hostile mails ----------------------------------------------------------------------------------------------------
 
 
-def test_mails_within_each_other_end_in_a_sentence_or_a_loss() -> None:
+@pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/alternative", "multipart/related"])
+def test_parts_nested_without_end_are_kept_down_to_a_depth(kind: str) -> None:
     def nested(count: int) -> bytes:
-        parts = "".join(f"Content-Type: multipart/mixed; boundary=B{at}\n\n--B{at}\n" for at in range(count))
-        return (
-            mail("", {"Content-Type": ""}).rstrip(b"\n") + b"\n" + parts.encode() + b"Content-Type: text/plain\n\nx\n"
-        )
+        text = "Content-Type: text/plain\n\nText at depth {at}, in a part of its own.\n"
+        begin = f"Content-Type: {kind}; boundary=B"
+        parts = "".join(f"{begin}{at}\n\n--B{at}\n{text.format(at=at + 1)}\n--B{at}\n" for at in range(count))
+        return mail("", {"Content-Type": ""}).rstrip(b"\n") + b"\n" + parts.encode() + text.format(at="x").encode()
 
-    assert opened(nested(50)).losses == (Loss("part", 1, ""),)
-    with pytest.raises(CorruptFileError, match="a mail that is broken"):
-        opened(nested(3_000))
+    for count in (50, 9_000):
+        read = opened(nested(count))
+        assert read.losses == (Loss("part", 2, ""),), "a text, and the part with all that is deeper"
+        shown = "".join(read.page(n).text for n in range(1, read.pages + 1))
+        assert ("Text at depth 1," in shown) == (kind != "multipart/alternative"), "of other forms the last is shown"
+        assert "Text at depth 30," in shown
+        assert "Text at depth 31," not in shown
+
+
+def test_mails_within_mails_without_end_are_read_down_to_a_depth() -> None:
+    inner = "".join(f"Content-Type: message/rfc822\n\nSubject: mail {at}\n" for at in range(9_000))
+    read = opened(mail("", {"Content-Type": ""}).rstrip(b"\n") + b"\n" + inner.encode() + b"\nx\n")
+    (enclosed,) = read.enclosed()
+    assert enclosed.data.count(b"Subject: mail") == 9_000, "the mail inside is a document of its own, and is whole"
 
 
 @each_of(

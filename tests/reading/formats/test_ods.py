@@ -7,10 +7,10 @@ import time
 import pytest
 
 from docmind.blocks import unpack
-from docmind.errors import CorruptFileError, TooLargeError, UnsupportedFileError
+from docmind.errors import CorruptFileError, UnsupportedFileError
 from docmind.reading.file_type import identify
 from docmind.reading.formats import Opened, Rules, reader
-from docmind.records.documents import Upload
+from docmind.records.documents import Loss, Upload
 from each import each_of
 from sheet_files import NAMESPACES, fods, ods, ods_cell, ods_row, ods_table
 
@@ -87,14 +87,15 @@ def test_repeated_and_covered_cells() -> None:
     assert read == "Title\n\na | b\nx | 5\nx | 5"
 
 
-def test_empty_rows_cost_nothing_and_full_ones_have_a_limit() -> None:
+def test_empty_rows_cost_nothing_and_full_ones_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.sheet_cells.MOST_CELLS", 40_000)
     start = time.monotonic()
     empty = '<table:table-cell table:number-columns-repeated="16384" table:style-name="b"/>'
     rows = [ods_row(empty, more='table:number-rows-repeated="20000"')] * 50
     assert text_of(ods_row("first"), *rows, ods_row("last")) == "first\n\nlast"
     full = ods_cell("5", "5", "float", more='table:number-columns-repeated="16384"')
-    with pytest.raises(TooLargeError, match="more than 2,000,000 cells"):
-        text_of(ods_row(full, more='table:number-rows-repeated="1048576"'))
+    read = opened(ods(ods_table("S", ods_row(full, more='table:number-rows-repeated="1000"'))))
+    assert read.losses == (Loss("cell", 998 * 16_384, "S"),)
     assert time.monotonic() - start < 5
 
 

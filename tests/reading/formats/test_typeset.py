@@ -92,12 +92,42 @@ def test_long_words_are_broken_where_only_they_keep_a_table_from_the_sheet() -> 
     assert "1959" in [line.text for line in page.lines]
 
 
-def test_empty_cells_at_the_end_of_a_row_that_is_running_text_lie_within_it() -> None:
-    rows = [["x" * 40] * 8, ["y" * 40, *[""] * 7]]
+def test_empty_cells_at_the_start_of_a_row_that_is_running_text_lie_within_it() -> None:
+    rows = [["x" * 40] * 8, [*[""] * 7, "y" * 40]]
     (page,) = flow([Table(rows=rows)], "a.csv", 10)
     row = page.blocks[-1]
     assert all(row.start <= start <= end <= row.end for start, end in row.cells)
     assert unpack(pack(page.blocks), len(page.text)) == tuple(page.blocks)
+
+
+def test_cells_of_a_file_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheet, "MOST_CELLS", 7)
+    monkeypatch.setattr(sheet, "MOST_COLUMNS", 3)
+    losses = Losses()
+    wide = Table(rows=[["a", "", "c", "d"], ["e", "", "", ""]], caption="Wide")
+    long = Table(rows=[["f"], ["g", "h"], ["i", "j"], ["k"]], sheet="Long")
+    (page,) = flow([wide, _said("between"), long, _said("after")], "a.xlsx", 10, losses)
+    assert page.text == "Wide\n\na | | c\ne\n\nbetween\n\nf\ng | h\n\nafter"
+    assert losses.found() == (Loss("cell", 1, "Wide"), Loss("cell", 3, "Long"))
+
+
+def test_names_of_columns_that_would_fill_the_sheet_are_not_repeated_on_each() -> None:
+    rows = [[f"name {number}" for number in range(250)], *[["1", "2"]] * 100]
+    first, *others = flow([Table(rows=rows, header_rows=1)], "a.csv", 10)
+    assert "name 249" in first.text
+    assert others
+    assert not any("name" in page.text for page in others)
+    (about,) = {block.table for page in others for block in page.blocks}
+    assert about is not None
+    assert about.header[:2] == ("name 0", "name 1")
+
+
+def test_names_of_columns_are_kept_up_to_a_length_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheet, "_NAMES_MAX", 10)
+    (page,) = flow([Table(rows=[["name", "town", "more"], ["a", "b", "c"]], header_rows=1)], "a.csv", 10)
+    about = page.blocks[-1].table
+    assert about is not None
+    assert about.header == ("name", "town")
 
 
 def test_too_many_sheets_are_refused() -> None:

@@ -9,7 +9,7 @@ import struct
 import pytest
 
 from docmind.blocks import unpack
-from docmind.errors import CorruptFileError, ReadingError, TooLargeError
+from docmind.errors import CorruptFileError, ReadingError
 from docmind.reading.file_type import identify
 from docmind.reading.formats import Opened, Rules, reader
 from docmind.records.documents import Loss, Upload
@@ -114,10 +114,10 @@ def test_a_sheet_that_breaks_off_is_read_as_far_as_it_goes() -> None:
     assert (read.page(1).text, read.losses) == ("Prices\n\nfirst", (Loss("part", 1, "Prices"),))
 
 
-def test_a_sheet_of_too_many_cells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docmind.reading.formats.xlsb.MOST_CELLS", 5)
-    with pytest.raises(TooLargeError, match="more than 5 cells"):
-        text_of(row(0, *(real(at, 1.0) for at in range(6))))
+def test_cells_of_a_sheet_beyond_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.sheet_cells.MOST_CELLS", 5)
+    read = opened(xlsb(row(0, *(real(at, 1.0) for at in range(3))) + row(1, *(real(at, 2.0) for at in range(4)))))
+    assert (read.page(1).text, read.losses) == ("Prices\n\n1 | 1 | 1\n2 | 2", (Loss("cell", 2, "Prices"),))
 
 
 def test_damaged_workbooks_end_in_a_sentence_or_a_loss() -> None:

@@ -19,7 +19,7 @@ from openpyxl.worksheet.table import Table as ExcelTable
 
 import papers
 from docmind.blocks import Block, Losses, Table, shown_in
-from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError
+from docmind.errors import CorruptFileError, EmptyFileError
 from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.xlsx import blocks_of
 from docmind.records.documents import Loss, Upload
@@ -602,10 +602,12 @@ def test_a_sum_over_whole_columns_ends() -> None:
     assert losses[0].kind == "formula", "the rest of 36 million cells is not looked at"
 
 
-def test_a_sheet_of_too_many_cells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docmind.reading.formats.xlsx_parts.MOST_CELLS", 5)
-    with pytest.raises(TooLargeError, match="more than 5 cells"):
-        text_of(sheet_of(PEOPLE))
+def test_cells_of_a_sheet_beyond_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.sheet_cells.MOST_CELLS", 5)
+    found, losses = read(sheet_of([["Name", "Town"], ["Ada", "Porto"], ["Bo", "Faro"]]))
+    (table,) = (block for block in found if isinstance(block, Table))
+    assert grid(table) == [["Name", "Town"], ["Ada", "Porto"], ["Bo"]]
+    assert losses == (Loss("cell", 1, "Sheet"),)
 
 
 def test_a_header_is_repeated_on_each_page() -> None:

@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import MOST_COLUMNS, Block, Losses, Table
+from docmind.errors import TooLargeError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.sheet_tables import header_rows, typed
 from docmind.reading.formats.text import decode
 from docmind.reading.formats.typeset import LaidOut
 from docmind.records.documents import Upload
+from docmind.wording import _, number_text
 
 SEPARATORS = ",;\t|"
 _SAMPLE = 65_536  # characters in which the separator is looked for
@@ -35,7 +37,7 @@ def open_csv(upload: Upload, kind: str, rules: Rules) -> LaidOut:
 
 
 def blocks(text: str, losses: Losses) -> Iterator[Block | Table]:
-    """Yield the lines above the table as paragraphs, and the table."""
+    """Yield the lines above the table as paragraphs, and the table. Raises `TooLargeError` for too many columns."""
     csv.field_size_limit(_FIELD_MAX)
     said = _SAID.match(text)
     if said:
@@ -50,6 +52,13 @@ def blocks(text: str, losses: Losses) -> Iterator[Block | Table]:
             yield Block(kind="paragraph", text=line)
     sample = sample[start:]
     wide = _width(sample)
+    if wide > MOST_COLUMNS:
+        raise TooLargeError(
+            _("The table has {number} columns; {most} are the most.").format(
+                number=number_text(wide), most=number_text(MOST_COLUMNS)
+            ),
+            hint=_("Write its columns as rows, or split it into files of fewer columns, and add those."),
+        )
     cells = [[typed(text) for text in _padded(row, wide)] for row in sample[:_SAMPLE_ROWS]]
     rows = _even(chain(sample, rows), wide, separator)
     yield Table(rows=rows, header_rows=header_rows(cells))
@@ -70,11 +79,11 @@ def _padded(row: list[str], wide: int) -> list[str]:
 
 
 def _even(rows: Iterable[list[str]], wide: int, separator: str) -> Iterator[Sequence[str]]:
-    """Yield rows of one width: what is too much, after a separator that nobody quoted, stays with the last cell."""
+    """Yield rows of at most one width: what is more, after a separator that nobody quoted, stays with the last cell."""
     for row in rows:
         if len(row) > wide:
             row[wide - 1 :] = [f"{separator} ".join(row[wide - 1 :])]
-        yield _padded(row, wide)
+        yield row
 
 
 def _rows(text: str, separator: str, losses: Losses) -> Iterator[list[str]]:

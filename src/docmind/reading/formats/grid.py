@@ -1,4 +1,4 @@
-"""The grid of a table on a web page: its rows with a cell for every column, spans filled in as browsers do."""
+"""The grid of a table on a web page: its rows with the cells of the columns, spans filled in as browsers do."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 
 import lxml.html
 
-from docmind.blocks import Cell, shown_in
+from docmind.blocks import MOST_COLUMNS, Cell, shown_in
 from docmind.reading.formats.math_text import local
 
 _COLSPAN, _ROWSPAN = 1_000, 65_534  # the largest that browsers take
 _FILLED = 200_000  # cells of a table that are filled in for a span; further ones are empty
-_WIDEST = 5_000  # columns that spans may reach
-_LARGEST = 2_000_000  # cells; shorter rows of a larger grid are not filled up with empty ones
 
 Said = Callable[[lxml.html.HtmlElement], str]
 
@@ -31,11 +29,6 @@ class Grid:
             self._read(kept, said)
             if group == "thead":
                 self._in_head = len(self.rows)
-        wide = max(map(len, self.rows), default=0)
-        for row, names in zip(self.rows, self._names, strict=True):
-            missing = wide - len(row) if wide * len(self.rows) <= _LARGEST else 0
-            row += [""] * missing
-            names += bytes(missing)
 
     @property
     def header_rows(self) -> int:
@@ -85,7 +78,7 @@ class Grid:
         row: list[Cell | str],
         names: bytearray,
     ) -> None:
-        columns = min(max(_number(cell.get("colspan"), 1), 1), _COLSPAN, max(1, _WIDEST - len(row)))
+        columns = min(max(_number(cell.get("colspan"), 1), 1), _COLSPAN, max(1, MOST_COLUMNS - len(row)))
         asked = _number(cell.get("rowspan"), 1)
         deep = min(left if asked == 0 else max(asked, 1), _ROWSPAN, left)
         is_name = local(cell) == "th"

@@ -23,7 +23,6 @@ from docmind.reading.formats.sheet_blocks import blocks_of
 from docmind.reading.formats.sheet_cells import (
     LAST_COLUMN,
     LAST_ROW,
-    MOST_CELLS,
     MOST_MERGES,
     Entry,
     ErrorValue,
@@ -38,7 +37,6 @@ from docmind.reading.formats.sheet_cells import (
     Value,
     name_of,
     range_at,
-    too_many_cells,
 )
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
@@ -161,12 +159,11 @@ class _SheetReader:
     covered: int = 0
     """Texts of cells that others cover."""
     _row: int = 0
-    _count: int = 0
     _ends: list[int] = field(default_factory=list)
     _bold: list[bool] = field(default_factory=list)
 
     def read(self, table: Element) -> None:
-        """Read a sheet. Raises `TooLargeError`."""
+        """Read a sheet."""
         self._columns(table, 0)
         self._rows(table)
 
@@ -209,13 +206,9 @@ class _SheetReader:
                 continue
             self._cell(cell, first, column, is_bold, cells)
         if cells and self._row <= LAST_ROW:
-            self._count += len(cells) * (last - self._row + 1)
-            if self._count > MOST_CELLS:
-                raise too_many_cells(self.name, MOST_CELLS)
-            self.sheet.rows |= dict.fromkeys(range(self._row, last + 1), cells)
-            self.sheet.needs_result += [
-                (number, at) for at, raw in cells.items() if raw[0] is None for number in range(self._row, last + 1)
-            ]
+            rows = [row for row in range(self._row, last + 1) if self.sheet.has_room(len(cells))]
+            self.sheet.rows |= dict.fromkeys(rows, cells)
+            self.sheet.needs_result += [(row, at) for at, raw in cells.items() if raw[0] is None for row in rows]
         self._row = last
 
     def _cell(self, cell: Element, first: int, last: int, default: str | None, cells: dict[int, RawCell]) -> None:

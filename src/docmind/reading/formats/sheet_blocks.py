@@ -39,7 +39,6 @@ _SAMPLE = 60  # rows that tell whether the first one names the columns
 _HEADER_MAX = 10  # rows
 _CAPTION_MAX = 150  # characters of a title that is the caption of the table below it
 _GAP_MAX = 8  # empty columns within a table; wider gaps are left out
-_WIDE = 256  # columns; the empty ends of the rows of wider tables are left out
 _FORMULA_MAX = 200  # characters of a formula that is shown
 _LINK = re.compile(r'\s*HYPERLINK\(\s*"([^"]+)"', re.IGNORECASE)
 _MARGIN_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d{1,3}|&|.)', re.DOTALL)
@@ -50,8 +49,7 @@ _MARGIN_PART = re.compile(r"&[LCR]")
 def blocks_of(book: Workbook, broken: str) -> Iterator[Block | Table]:
     """Yield the blocks of all sheets.
 
-    Raises `TooLargeError` for a sheet of too many cells, and `CorruptFileError` with the sentence `broken` where no
-    sheet can be read.
+    Raises `CorruptFileError` with the sentence `broken` where no sheet can be read.
     """
     is_any = False
     reader = _BookReader(book)
@@ -147,6 +145,7 @@ class _SheetReader:
     def blocks(self) -> Iterator[Block | Table]:
         self._compute()
         self._merge()
+        self._book.losses.note("cell", self._entry.name, self._sheet.left_out)
         yield from self._margin("header")
         notes = list(self._book.notes(self._number))
         pending: _Piece | None = None
@@ -429,9 +428,8 @@ class _SheetReader:
     def _rows(self, piece: _Piece) -> Iterator[list[Cell]]:
         for row in piece.rows:
             cells = self._cells(row)
-            line = [cells.get(column, _EMPTY) for column in piece.columns]
-            while len(line) > _WIDE and not line[-1].shown:
-                line.pop()
+            end = bisect_right(piece.columns, max(cells, default=0))
+            line = [cells.get(column, _EMPTY) for column in piece.columns[:end]]
             hidden = sum(cell.shown == "" and cell.raw not in ("", "0") for cell in line)
             self._book.losses.note("hidden_text", self._entry.name, hidden)
             yield line

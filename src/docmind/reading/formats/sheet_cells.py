@@ -8,15 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from docmind.blocks import Block, Cell, Losses
-from docmind.errors import TooLargeError
+from docmind.blocks import MOST_CELLS, Block, Cell, Losses
 from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import GENERAL
 from docmind.records.documents import LossKind
-from docmind.wording import _, number_text
 
 LAST_ROW, LAST_COLUMN = 1_048_576, 16_384
-MOST_CELLS = 2_000_000  # of one sheet: some 150 bytes each, and more than 5,000 pages show
 MOST_MERGES = 200_000
 ERRORS = {
     0x00: "#NULL!", 0x07: "#DIV/0!", 0x0F: "#VALUE!", 0x17: "#REF!", 0x1D: "#NAME?", 0x24: "#NUM!", 0x2A: "#N/A",
@@ -128,6 +125,17 @@ class Sheet:
     margins: list[tuple[str, str]] = field(default_factory=list)
     """Headers and footers: "header" or "footer", and the code."""
     needs_result: list[tuple[int, int]] = field(default_factory=list)
+    left_out: int = 0
+    """Cells that are not kept, because one file has at most `MOST_CELLS`."""
+    _kept: int = 0
+
+    def has_room(self, cells: int = 1) -> bool:
+        """Return whether so many more cells are kept, and count them."""
+        if self._kept + cells > MOST_CELLS:
+            self.left_out += cells
+            return False
+        self._kept += cells
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +188,6 @@ class Workbook(Protocol):
     def shapes(self, number: int) -> Iterable[Block]:
         """Return the texts of the drawings of a sheet; pictures and charts are counted."""
         ...
-
-
-def too_many_cells(sheet: str, most: int = MOST_CELLS) -> TooLargeError:
-    """Return the error for a sheet of more than `most` cells."""
-    return TooLargeError(
-        _("The sheet {name} has more than {count} cells.").format(name=sheet, count=number_text(most)),
-        hint=_("Split the file, and add its parts."),
-    )
 
 
 def cell_at(ref: str) -> tuple[int, int] | None:

@@ -19,13 +19,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
 from PIL import Image, ImageDraw, ImageFont
 
 from docmind.blocks import (
+    MOST_CELLS,
+    MOST_COLUMNS,
     Block,
     Blocks,
     Cell,
@@ -73,6 +75,7 @@ _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored she
 _COLUMN_GAP, _NARROWEST = 18, 60
 _BREAKABLE = 130  # pixels that a column has at least whose long words are broken
 CELL_MAX = 2_000  # characters of a cell that are placed
+_NAMES_MAX = 20_000  # characters of the names of columns kept with each page; rows of more fill several sheets by far
 _TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated on each sheet
 _SAMPLE = 100  # rows that settle the widths of a table's columns
 _HEADINGS: tuple[Face, ...] = ("h1", "h2", "h3", "h3", "bold")  # by level
@@ -193,6 +196,7 @@ class _Flow:
         self._headings: list[tuple[int, str]] = []  # level and text of the headings above
         self._path: tuple[str, ...] = ()
         self._tables = 0
+        self._cells = 0  # of all tables
         self._is_in_fields = False
         self._figures: list[Figure] = []
         self._uses: Counter[str] = Counter()  # of each picture, in the document
@@ -352,14 +356,15 @@ class _Flow:
         """Place a table; the rows that name its columns are repeated on each sheet that it reaches."""
         if table.caption:
             self.add(Block(kind="caption", text=table.caption))
-        rows = ((self._cells(row, table.sheet), _raws(row)) for row in table.rows)
+        rows = ((self._texts(row, table.sheet), _raws(row)) for row in self._kept(table))
         sample = list(islice(rows, max(_SAMPLE, table.header_rows)))
         header = [row for row, _stored in sample[: table.header_rows] if any(row)]
         about = PageTable(_names_of(header), table.caption[:_TITLE_MAX], table.sheet[:_TITLE_MAX], self._tables)
         self._tables += 1
         edges = _columns([row for row, _stored in sample])
         names = [(row, _wrapped(row, edges, "bold")) for row in header]
-        if sum(_tall(lines, is_header=True) for _row, lines in names) > _TALLEST_NAMES:
+        tall = sum(_tall(lines or [list(_running(row))], is_header=True) for row, lines in names)
+        if tall > _TALLEST_NAMES:
             names = []  # each sheet would hold little but them
         before = "\n\n"
         for number, (row, raws) in enumerate(chain(sample, rows)):
@@ -375,7 +380,20 @@ class _Flow:
             before = "\n"
         self._y += line_height("body") // 2
 
-    def _cells(self, row: Sequence[Cell | str], place: str) -> list[str]:
+    def _kept(self, table: Table) -> Iterator[Sequence[Cell | str]]:
+        """Yield the rows of a table without the empty cells at their ends; what is beyond the bounds is counted."""
+        for row in table.rows:
+            end = len(row)
+            while end and not shown_in(row[end - 1]).strip():
+                end -= 1
+            kept = min(end, MOST_COLUMNS)
+            if self._cells + kept > MOST_CELLS:
+                kept = 0
+            self._cells += kept
+            self._losses.note("cell", table.sheet or table.caption, end - kept)
+            yield row[:kept]
+
+    def _texts(self, row: Sequence[Cell | str], place: str) -> list[str]:
         """Return the text of each cell; one that is cut off is counted, once where it spans several."""
         texts = [" ".join(shown_in(cell).split()) for cell in row]
         for at, text in enumerate(texts):
@@ -408,7 +426,7 @@ class _Flow:
         """Place a row of a table that is wider than a sheet as running text, and return the spans of its cells."""
         step = line_height("body")
         start: int | None = None
-        for line, glue in wrap(" | ".join(cells).split(), "body", WIDTH - 2 * MARGIN):
+        for line, glue in _running(cells):
             self._room(step)
             self._put(line, before or glue, MARGIN, "body")
             start = self._length - len(line) if start is None else start
@@ -489,6 +507,11 @@ def _wrapped(cells: Sequence[str], edges: Edges | None, face: Face) -> Wrapped:
     return found
 
 
+def _running(cells: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a row that is placed as running text."""
+    return wrap(" | ".join(cells).split(), "body", WIDTH - 2 * MARGIN)
+
+
 def _tall(lines: Wrapped, *, is_header: bool) -> float:
     """Return the height of a row, at most that of a sheet."""
     return min(max(map(len, lines), default=1) * line_height("bold" if is_header else "body"), HEIGHT - 2 * MARGIN)
@@ -513,7 +536,9 @@ def _names_of(header: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return the name of each column: what stands in the rows of the header, from top to bottom, each text once."""
     wide = max(map(len, header), default=0)
     columns = ([row[at] for row in header if at < len(row) and row[at]] for at in range(wide))
-    return tuple(" ".join(dict.fromkeys(column))[:_TITLE_MAX] for column in columns)
+    names = [" ".join(dict.fromkeys(column))[:_TITLE_MAX] for column in columns]
+    ends = accumulate(len(name) + 1 for name in names)
+    return tuple(name for name, end in zip(names, ends, strict=True) if end <= _NAMES_MAX)
 
 
 def wrap(words: Sequence[str], face: Face, wide: float) -> Iterator[tuple[str, str]]:

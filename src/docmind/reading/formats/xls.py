@@ -16,7 +16,7 @@ from xlrd.biffh import XL_CELL_BOOLEAN, XL_CELL_DATE, XL_CELL_ERROR, XL_CELL_NUM
 from xlrd.formula import FMLA_TYPE_CELL, decompile_formula
 
 from docmind.blocks import Block, Losses
-from docmind.errors import CorruptFileError, TooLargeError, UnsupportedFileError
+from docmind.errors import CorruptFileError, UnsupportedFileError
 from docmind.reading.formats import Rules, facts_of
 from docmind.reading.formats.biff import CHART_SHEET, WORKSHEET, Beside, Bound, beside_cells, bounds_of, drawing_group
 from docmind.reading.formats.drawings import alternative, figures_of
@@ -25,7 +25,6 @@ from docmind.reading.formats.office_art import PictureStore, shapes_in
 from docmind.reading.formats.sheet_blocks import blocks_of
 from docmind.reading.formats.sheet_cells import (
     ERRORS,
-    MOST_CELLS,
     MOST_MERGES,
     Entry,
     ErrorValue,
@@ -38,7 +37,6 @@ from docmind.reading.formats.sheet_cells import (
     Value,
     in_runs,
     name_of,
-    too_many_cells,
 )
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Facts, LossKind, Upload
@@ -185,8 +183,6 @@ class _Workbook:
             self._notes[number] = list(_notes(raw))
             self._beside[number] = beside
             self._book.unload_sheet(at)
-        except TooLargeError:
-            raise
         except Exception:  # noqa: BLE001  as above
             self.losses.note("part", name)
         sheet.margins = self._beside[number].margins if number in self._beside else []
@@ -232,7 +228,6 @@ class _Workbook:
         return found
 
     def _cells(self, raw: Any, beside: Beside, sheet: Sheet, name: str) -> None:
-        count = 0
         for row in range(raw.nrows):
             cells = dict[int, RawCell]()
             for column, kind in enumerate(raw.row_types(row)):
@@ -246,11 +241,8 @@ class _Workbook:
                 cells[column + 1] = None if is_open else value, raw.cell_xf_index(row, column), formula
                 if is_open:
                     sheet.needs_result.append((row + 1, column + 1))
-            if cells:
+            if cells and sheet.has_room(len(cells)):
                 sheet.rows[row + 1] = cells
-                count += len(cells)
-            if count > MOST_CELLS:
-                raise too_many_cells(name)
 
     def _value(self, raw: Any, row: int, column: int, kind: int) -> Value:
         value = raw.cell_value(row, column)

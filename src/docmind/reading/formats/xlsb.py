@@ -22,7 +22,6 @@ from docmind.reading.formats.sheet_cells import (
     ERRORS,
     LAST_COLUMN,
     LAST_ROW,
-    MOST_CELLS,
     MOST_MERGES,
     ErrorValue,
     Font,
@@ -35,7 +34,6 @@ from docmind.reading.formats.sheet_cells import (
     Value,
     in_runs,
     name_of,
-    too_many_cells,
 )
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.reading.formats.xlsx import PartsWorkbook, broken_text
@@ -189,10 +187,9 @@ class _SheetReader:
         self._related = book.package.links(entry.part)
         self._row = 0
         self._cells: dict[int, RawCell] = {}
-        self._count = 0
 
     def take(self, number: int, body: bytes) -> None:
-        """Take one record. Raises one of `UNREADABLE` for one that is too short, or `TooLargeError`."""
+        """Take one record. Raises one of `UNREADABLE` for one that is too short."""
         if number == _ROW:
             self._row = struct.unpack_from("<I", body)[0] + 1
             self._cells = self._sheet.rows.get(self._row, {})
@@ -225,12 +222,11 @@ class _SheetReader:
         value = self._value(_RESULTS.get(number, number), body)
         if value is None or column >= LAST_COLUMN or not 1 <= self._row <= LAST_ROW:
             return
+        if not self._sheet.has_room():
+            return
         if not self._cells:
             self._sheet.rows[self._row] = self._cells
         self._cells[column + 1] = value, style & 0xFFFFFF, ""
-        self._count += 1
-        if self._count > MOST_CELLS:
-            raise too_many_cells(self._entry.name, MOST_CELLS)
 
     def _value(self, number: int, body: bytes) -> Value:
         if number == _RK:

@@ -23,7 +23,6 @@ from docmind.reading.formats.ooxml import UNREADABLE, Link, Package
 from docmind.reading.formats.sheet_cells import (
     LAST_COLUMN,
     LAST_ROW,
-    MOST_CELLS,
     MOST_MERGES,
     Entry,
     ErrorValue,
@@ -34,7 +33,6 @@ from docmind.reading.formats.sheet_cells import (
     Value,
     cell_at,
     range_at,
-    too_many_cells,
 )
 from docmind.reading.formats.typeset import printable
 from docmind.records.documents import LossKind
@@ -223,7 +221,7 @@ _PARTS_OF_SHEET = (
 
 
 def read_sheet(book: Book, entry: SheetEntry) -> Sheet:
-    """Return a sheet; one that breaks off is kept as far as it goes, and counted. Raises `TooLargeError`."""
+    """Return a sheet; one that breaks off is kept as far as it goes, and counted."""
     sheet = Sheet()
     try:
         related = book.package.links(entry.part)
@@ -242,7 +240,6 @@ class _SheetReader:
         self._row: Any = None
         self._cells: dict[int, RawCell] = {}
         self._column = 0
-        self._count = 0
         self._shared: dict[str, tuple[str, str]] = {}
 
     def take(self, element: Any) -> None:
@@ -292,14 +289,13 @@ class _SheetReader:
             return
         if self._column > LAST_COLUMN or self._row_number > LAST_ROW:
             return
+        if not self._sheet.has_room():
+            return
         if not self._cells:
             self._sheet.rows[self._row_number] = self._cells
         self._cells[self._column] = value, _whole(element.get("s")), formula
         if is_open:
             self._sheet.needs_result.append((self._row_number, self._column))
-        self._count += 1
-        if self._count > MOST_CELLS:
-            raise too_many_cells(self._entry.name, MOST_CELLS)
 
     def _content(self, element: Any) -> tuple[Value, str, bool]:
         """Return value and formula of a cell, and whether its formula has no result."""

@@ -10,6 +10,7 @@ from email.message import Message
 from email.parser import BytesParser
 from email.utils import collapse_rfc2231_value
 from itertools import islice
+from typing import Any
 
 from docmind.blocks import Losses
 from docmind.errors import CorruptFileError
@@ -35,8 +36,30 @@ FAULTS = (MessageError, ValueError, TypeError, LookupError, AttributeError, Asse
 """Errors of the standard library over a mail that is broken."""
 
 
+class _Part(Message):
+    """A part of a mail that is read as text, and not parsed, where it lies deeper than a mail's parts can.
+
+    The parser goes into each part by a call of its own, and asks a part for its kind before that.
+    """
+
+    _depth = 0
+
+    def attach(self, payload: Any) -> None:
+        """Take a part inside this one."""
+        payload._depth = self._depth + 1
+        super().attach(payload)
+
+    def get_content_maintype(self) -> str:
+        """Return the first half of the media type, as the parser asks for it."""
+        return super().get_content_maintype() if self._depth <= _DEEPEST else "text"
+
+    def get_content_type(self) -> str:
+        """Return the media type, as the parser asks for it."""
+        return super().get_content_type() if self._depth <= _DEEPEST else "text/plain"
+
+
 def message_of(data: bytes, name: str) -> Message:
-    """Parse a mail. Raises `CorruptFileError` where its parts lie deeper within each other than a mail's can."""
+    """Parse a mail; parts that lie too deep in each other are not taken apart. Raises `CorruptFileError`."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     counted = _EMLX.match(data)
     if counted:  # Apple's: a count of bytes, the mail, a list of properties
@@ -46,7 +69,7 @@ def message_of(data: bytes, name: str) -> Message:
     if envelope:
         data = data[envelope.end() :]
     try:
-        return BytesParser(policy=policy.compat32).parsebytes(data.lstrip(b"\r\n"))
+        return BytesParser(_Part, policy=policy.compat32).parsebytes(data.lstrip(b"\r\n"))
     except FAULTS as error:
         raise CorruptFileError(_("{name} is a mail that is broken.").format(name=name)) from error
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import MOST_CELLS, MOST_COLUMNS, Block, Losses, Table
 from docmind.reading.formats.cells import CellRead, Placed, gridded
 from docmind.reading.formats.odf import TABLE, Element, count_of
 
-_MOST = 100_000  # cells of a table; further rows are not read
 _MOST_REPEATED = 1_000  # rows or cells that one stands for
-_WIDEST = 5_000  # columns
 _GROUPS = frozenset(f"{TABLE}{name}" for name in ("table-rows", "table-row-group", "table-header-rows"))
 
 
@@ -22,9 +20,9 @@ def read_table(table: Element, read: Callable[[Element], CellRead], losses: Loss
     for row, is_named in _rows(table, is_named=False):
         placed = _row(row, read, spans)
         for time in range(_times(row, "rows")):
-            if count > _MOST:
-                losses.note("part", place)
-                break
+            if count + len(placed) > MOST_CELLS:
+                losses.note("cell", place, len(placed))
+                continue
             count += len(placed)
             named += is_named and named == len(rows)
             rows.append(placed if not time else [_again(cell) for cell in placed])
@@ -48,7 +46,7 @@ def _row(row: Element, read: Callable[[Element], CellRead], spans: dict[int, tup
             continue
         contents = CellRead() if is_covered else read(cell)
         for time in range(_times(cell, "columns")):
-            if at >= _WIDEST:
+            if at >= MOST_COLUMNS:
                 return placed
             if is_covered and at in spans:
                 wide, left = spans.pop(at)
@@ -59,7 +57,7 @@ def _row(row: Element, read: Callable[[Element], CellRead], spans: dict[int, tup
             elif is_covered and at >= covered_to:  # nothing covers it
                 placed.append(Placed(at, 1, "", CellRead()))
             elif not is_covered:
-                wide = max(1, count_of(cell.get(f"{TABLE}number-columns-spanned"), _WIDEST))
+                wide = max(1, count_of(cell.get(f"{TABLE}number-columns-spanned"), MOST_COLUMNS))
                 deep = max(1, count_of(cell.get(f"{TABLE}number-rows-spanned"), 65_536))
                 made = Placed(at, wide, "restart" if deep > 1 else "", contents)
                 placed.append(_again(made) if time else made)

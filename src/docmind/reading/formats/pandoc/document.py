@@ -286,7 +286,9 @@ class Document:
 
     def _table(self, content: Any, depth: int) -> Iterator[Block | Table]:
         caption, aside = flat(self._walk(content[1][1], depth))
-        blocks = table_of(content, lambda nodes: cell_read([*self._walk(nodes, depth)], is_bold=_is_bold(nodes)))
+        blocks = table_of(
+            content, lambda nodes: cell_read([*self._walk(nodes, depth)], is_bold=_is_bold(nodes)), self._losses
+        )
         for block in blocks:
             if isinstance(block, Table) and caption:
                 block, caption = replace(block, caption=caption.replace(LINE, " ")), ""

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from docmind.blocks import Block, Table
+from docmind.blocks import MOST_CELLS, Block, Losses, Table
 from docmind.reading.formats.cells import CellRead, Placed, gridded
 
 _COLSPAN = 1_000
 _ROWSPAN = 65_534
-_MOST_CELLS = 2_000_000  # of all rows together, with those that are covered
 
 
-def table_of(content: Any, read: Callable[[list[Any]], CellRead]) -> list[Block | Table]:
+def table_of(content: Any, read: Callable[[list[Any]], CellRead], losses: Losses) -> list[Block | Table]:
     """Return a table without its caption, followed by what does not belong in a cell; `read` reads a cell's blocks.
 
-    Raises `ValueError` where it has more cells than a table can have.
+    Cells beyond those that a file may have are counted in `losses`.
     """
     _attributes, _caption, columns, (_head_attributes, head), bodies, (_foot_attributes, foot) = content
     rows = [(row, True) for row in head]
@@ -25,14 +24,14 @@ def table_of(content: Any, read: Callable[[list[Any]], CellRead]) -> list[Block 
         names = max(names, int(row_heads))
         rows += [(row, False) for row in (*heads, *body)]
     rows += [(row, False) for row in foot]
-    placed = _placed([row for row, _is_head in rows], max(1, len(columns)), read)
+    placed = _placed([row for row, _is_head in rows], max(1, len(columns)), read, losses)
     kept = [(row, is_head) for row, (_row, is_head) in zip(placed, rows, strict=True) if row]
     heads = sum(is_head and any(cell.read.text for cell in row) for row, is_head in kept)
     shown = [row for row, is_head in kept if not is_head or any(cell.read.text for cell in row)]
     return gridded(shown, heads, named_columns=names) if shown else []
 
 
-def _placed(rows: list[Any], wide: int, read: Callable[[list[Any]], CellRead]) -> list[list[Placed]]:
+def _placed(rows: list[Any], wide: int, read: Callable[[list[Any]], CellRead], losses: Losses) -> list[list[Placed]]:
     """Return the cells of each row where they stand; those that a cell from above covers are there too."""
     covered: dict[int, tuple[int, int]] = {}  # by first column: further rows that are covered, and columns
     placed: list[list[Placed]] = []
@@ -53,8 +52,9 @@ def _placed(rows: list[Any], wide: int, read: Callable[[list[Any]], CellRead]) -
             at = _over(covered, row, max(at, first))
         covered = {first: (left - 1, span) for first, (left, span) in covered.items() if left > 1} | begun
         total += len(row)
-        if total > _MOST_CELLS:
-            raise ValueError("a table of too many cells")
+        if total > MOST_CELLS:
+            losses.note("cell", "", len(cells))
+            row = []
         placed.append(row)
     return placed
 

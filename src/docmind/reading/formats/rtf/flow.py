@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from docmind.blocks import Block, Losses, Table
+from docmind.blocks import MOST_CELLS, MOST_COLUMNS, Block, Losses, Table
 from docmind.reading.formats.cells import CellRead, Placed, gridded
 from docmind.reading.formats.numerals import bullet
 from docmind.reading.formats.prose import (
@@ -28,7 +28,6 @@ from docmind.records.documents import LossKind
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _ATTACHED = "¬\ufffc"
 _DEEPEST = 20  # tables within each other
-_MOST_CELLS = 100_000  # of a table; further rows are not read
 _EDGE = 60  # twips between edges that are one: about a millimetre
 _WIDE = 1_000  # twips of a cell whose edge is not said
 _DROP_MAX = 10  # characters of a drop cap
@@ -62,7 +61,7 @@ class _Row:
         """Take a word of the definition; return False for another one."""
         if name in ("clmgf", "clmrg", "clvmgf", "clvmrg"):
             self._next.add(name)
-        elif name == "cellx" and len(self.edges) < 5_000:
+        elif name == "cellx" and len(self.edges) < MOST_COLUMNS:
             self.edges.append(max(-100_000, min(number, 100_000_000)))
             self.flags.append(frozenset(self._next))
             self._next = set()
@@ -92,14 +91,14 @@ class _Grid:
         self.cells.append(cell_read(self.blocks, self.unsaid, is_bold=bool(self.bold) and all(self.bold)))
         self.blocks, self.bold, self.unsaid = [], [], ""
 
-    def end_row(self, row: _Row) -> bool:
-        """End a row; return False where there are too many cells."""
+    def end_row(self, row: _Row) -> int:
+        """End a row; return how many cells are left out, because there are too many."""
         if self.blocks:
             self.end_cell()
         cells, self.cells = self.cells, []
         self.count += len(cells)
-        if self.count > _MOST_CELLS:
-            return False
+        if self.count > MOST_CELLS:
+            return len(cells)
         placed: list[Placed] = []
         left = row.left
         for at, read in enumerate(cells):
@@ -118,7 +117,7 @@ class _Grid:
         if placed:
             self.named += row.is_named and self.named == len(self.rows)
             self.rows.append(placed)
-        return True
+        return 0
 
     def made(self) -> list[Block | Table]:
         """Return the table, and what stands after its last row."""
@@ -367,8 +366,8 @@ class Flow(Destination):
         self._to_level(level)
         if self._has_text():
             self._keep(state, self.para.runs.text())
-        if not self._grids[-1].end_row(self._nested_row if level > 1 else self._row):
-            self.lose("part")
+        left_out = self._grids[-1].end_row(self._nested_row if level > 1 else self._row)
+        self.shared.losses.note("cell", self.place, left_out)
 
 
 class Inside(Destination):
