@@ -216,9 +216,6 @@ def ask(library: Library, asked: Any, context: Context) -> Outcome:
             degraded = () if asked.quotes else library.models.degraded()
             return Outcome(replace(answer, degraded=(*answer.degraded, *degraded)))
         thread_id = _conversation(library, asked.conversation) if asked.conversation else None
-        if thread_id is not None and not (query.filters.doc_ids or query.filters.collections):
-            bound = library.conversations.thread(thread_id).bound
-            query = replace(query, filters=replace(query.filters, doc_ids=bound.doc_ids, collections=bound.collections))
         turn = library.conversations.ask(query, thread_id=thread_id, on_progress=context.running)
     except _BUSY as error:
         return Outcome(Answer(asked.question, NOT_READ, False, degraded=(_missing("text", error),)))

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from docmind.network import network_guard
 from docmind.observability import start_logs, start_traces
 from docmind.records.documents import Box
 from docmind.records.models import ModelKind
-from docmind.records.search import Degraded, Filters, ListName
+from docmind.records.search import Degraded, ListName
 from docmind.storage import AskPassphrase, check_library, once_free
 from docmind.wording import _
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from docmind.access import RunningApp
     from docmind.application import DocMind
     from docmind.client import Client
-    from docmind.records.conversations import Thread
 
 
 _GIVES_WAY_S = 5
@@ -57,7 +56,6 @@ def _value(value: Any) -> Any:
 
 
 __all__ = [
-    "bound_filters",
     "check_text_model",
     "confirm",
     "is_asking",
@@ -71,16 +69,6 @@ __all__ = [
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-
-
-def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
-    """Return the filters of a question in a conversation: in what it is bound to, unless the options replace that.
-
-    They do where they name documents or collections.
-    """
-    if thread is None or filters.doc_ids or filters.collections:
-        return filters
-    return replace(filters, doc_ids=thread.bound.doc_ids, collections=thread.bound.collections)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from langsmith.run_helpers import tracing_context
 from docmind.config import Settings
 from docmind.conversations.agent import Loop, Tools
 from docmind.conversations.answerer import Answerer
+from docmind.conversations.boundary import within
 from docmind.conversations.checkpoints import Checkpoints, Saved
 from docmind.conversations.completions import Completions
 from docmind.conversations.guidance import Guidance
@@ -126,9 +127,14 @@ class TurnRunner:
         )
 
     def begin(self, thread_id: str, query: Query | str, watch: Watch | None = None) -> tuple[LiveRun, Question]:
-        """Create a run for a question. Raises `ConfigError` as `Query.check_for`."""
+        """Create a run for a question, which is asked within what its thread is bound to.
+
+        Raises `ConfigError` as `Query.check_for`, and where the filters name only documents outside of that.
+        """
         query = Query.of(query)
         query.check_for("turn")
+        if thread_id:
+            query = replace(query, filters=within(query.filters, self._sessions.get(thread_id).bound, self._catalog))
         return LiveRun(thread_id, query.question.strip(), watch), new_question(query, self._mode)
 
     def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:

@@ -1,8 +1,8 @@
 """Run callables with a deadline, and measure how long stages take.
 
 Each call runs in its own daemon thread, so one that hangs delays its caller by at most its limit, where it has one, and
-never delays others. A pool of the standard library would wait for a hanging call when the process ends, and queue others
-behind it.
+never delays others. A pool of the standard library would wait for a hanging call when the process ends, and queue
+others behind it.
 """
 
 from __future__ import annotations
