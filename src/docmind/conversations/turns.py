@@ -217,7 +217,7 @@ class TurnRunner:
     def _to_complete(self, turn: Turn, context: RunContext) -> Turn:
         """Return a turn, which is completed where a model was starting."""
         if turn.is_incomplete:
-            self.completions.begin(context.thread_id or "", turn.checkpoint_id, context.quoted)
+            self.completions.begin(context.thread_id or "", turn.checkpoint_id, context.led)
         return turn
 
     def complete(self, thread_id: str, checkpoint_id: str) -> bool:
@@ -226,7 +226,7 @@ class TurnRunner:
             return True
         turn = self.history(thread_id).turn_at(checkpoint_id)
         if turn.is_incomplete:
-            self.completions.begin(thread_id, turn.checkpoint_id, _quoted(self._before(thread_id, turn.checkpoint_id)))
+            self.completions.begin(thread_id, turn.checkpoint_id, _led(self._before(thread_id, turn.checkpoint_id)))
         return turn.is_incomplete
 
     def once(self, run: LiveRun, question: Question) -> Turn:
@@ -282,7 +282,7 @@ class TurnRunner:
             ),
             earlier_documents=frozenset(cited - erased),
             topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
-            quoted=_quoted(before),
+            led=_led(before),
             degraded=list(self._models.degraded()),
             started=time.perf_counter(),
         )
@@ -305,9 +305,14 @@ def _is_to_write(turn: Turn, context: RunContext) -> bool:
     return turn.answer is not None and awaits_model(turn.answer, context)
 
 
-def _quoted(before: Sequence[Turn]) -> frozenset[str]:
-    """Return the quotes of the previous turn."""
-    return frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources)
+def _led(before: Sequence[Turn]) -> frozenset[str]:
+    """Return the quotes that led the previous answer: those that it cites, of passages that may answer the first."""
+    answer = before[-1].answer if before else None
+    if answer is None:
+        return frozenset()
+    cited = {number for sentence in answer.sentences for number in sentence.sources}
+    led = [source for source in answer.sources if source.n in cited]
+    return frozenset(source.quote for source in (led[:1] if answer.outcome == "maybe" else led))
 
 
 def _title(question: str) -> str:
