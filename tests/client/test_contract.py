@@ -40,6 +40,8 @@ def looking(docmind: Any) -> None:
     assert docmind.status().documents == 1
     (info,) = docmind.documents.all()
     assert docmind.documents.get(info.doc_id) == docmind.documents.find("herons.pdf") == info
+    assert docmind.documents.matching(Filters(kinds=("pdf",))) == (info,)
+    assert docmind.documents.matching(Filters(kinds=("docx",))) == ()
     page = docmind.documents.page(info.doc_id, 2)
     assert (page.text, page.pages) == ("Herons nest in tall trees.", 2)
     assert docmind.documents.page_image(info.doc_id, 2)[8:12] == b"WEBP"
