@@ -129,7 +129,6 @@ def _page(docmind: object, choices: dict) -> None:
 
     import streamlit as st
 
-    from docmind.application import DocMind
     from docmind.ui.chat.filters import chosen_filters, matching
 
     desk = cast("DocMind", docmind)

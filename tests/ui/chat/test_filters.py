@@ -35,17 +35,14 @@ def page(documents: list, collections: dict) -> None:
     import streamlit as st
 
     from docmind.application import DocMind
-    from docmind.records.search import Filters
     from docmind.ui.chat.filters import choose_filters, chosen_filters, follow, matching
 
     snapshots = dict(pair.split("=") for pair in st.query_params.get("snapshots", "").split(",") if pair)
     has_figures = "has" in st.query_params
 
-    def passing(filters: Filters) -> list:
-        spoken = [info for info in documents if not filters.languages or info.language in filters.languages]
-        return [info for info in spoken if filters.allow(info)]
-
-    docmind = cast("DocMind", SimpleNamespace(documents=SimpleNamespace(matching=passing)))
+    spoken = lambda info, codes: not codes or info.language in codes  # noqa: E731
+    matching_of = lambda filters: [one for one in documents if filters.allow(one) and spoken(one, filters.languages)]  # noqa: E731
+    docmind = cast("DocMind", SimpleNamespace(documents=SimpleNamespace(matching=matching_of)))
     follow(documents, collections, has_figures=has_figures, snapshots=snapshots)
     choose_filters(docmind, documents, collections, has_figures=has_figures, snapshots=snapshots)
     chosen = chosen_filters(docmind)
