@@ -15,7 +15,7 @@ import click
 from docmind.access import find_owner
 from docmind.api.sharing import Sharing
 from docmind.config import Settings
-from docmind.errors import CancelledError, ExtraMissingError, VaultBusyError
+from docmind.errors import CancelledError, ConfigError, ExtraMissingError, VaultBusyError
 from docmind.network import network_guard
 from docmind.observability import start_logs, start_traces
 from docmind.records.documents import Box
@@ -60,6 +60,7 @@ __all__ = [
     "confirm",
     "is_asking",
     "json_option",
+    "no_json_option",
     "opened",
     "plain",
     "print_code",
@@ -69,6 +70,20 @@ __all__ = [
 ]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+
+
+def _refuse_json(ctx: click.Context, _parameter: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        raise ConfigError(
+            _("`{command}` runs until it is ended, and has no JSON.").format(command=ctx.command_path),
+            hint=_("Leave out --json."),
+        )
+
+
+no_json_option = click.option(
+    "--json", is_flag=True, hidden=True, expose_value=False, is_eager=True, callback=_refuse_json
+)
+"""The option of a command that serves something and prints no result: it is refused in a sentence."""
 
 
 @contextmanager
