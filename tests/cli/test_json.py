@@ -55,6 +55,7 @@ def test_every_command_that_prints_something_has_the_option() -> None:
 
 @pytest.mark.parametrize("path", sorted(SERVING), ids=" ".join)
 def test_what_serves_the_library_refuses_it_in_a_sentence(shell: Shell, path: tuple[str, ...]) -> None:
+    assert any("--json" in one.opts for one in EVERY[path].params), "without it the app would take this process"
     refused = shell.run(*path, "--json", code=2)
     assert refused.stdout == ""
     assert "runs until it is ended, and has no JSON" in sentence_of(refused)
