@@ -140,7 +140,8 @@ class DocMind(Services):
         """Search for words or a picture in all lists, or in those that the query names, and merge their hits.
 
         A text is a query with these words. With words alone, and no image model in use, the hits are those of the text
-        search. A list that fails, or takes longer than `visual.list_timeout_s`, is reported in the result.
+        search. A list that fails, or one of page images that takes longer than `visual.list_timeout_s`, is reported in
+        the result.
 
         The pages that a picture may show are found by its look, its words, and an image model. `on_first` gets what its
         look alone found, within a second; reading its words takes longer.

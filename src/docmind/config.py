@@ -360,7 +360,7 @@ class VisualSettings(_Group):
     threads: int = Field(default=0, ge=0, le=64, description="0: one per core")
     late_on_ingest: bool = Field(default=False, description="embed new pages for late interaction by itself")
     budget_s: float = Field(default=0.0, ge=0, description="longest run of one embedding job; 0: no limit")
-    list_timeout_s: float = Field(default=8.0, gt=0, description="longest wait for one list of a search")
+    list_timeout_s: float = Field(default=8.0, gt=0, description="longest wait for one list of page images")
     rerank: Literal["off", "image", "late"] = Field(default="off", description="a second look at the first pages")
     rerank_budget_s: float = Field(default=0.0, ge=0, description="for pages late interaction has not seen; 0: none")
     hub_url: str = Field(default="https://huggingface.co", description="where models are fetched from")

@@ -51,5 +51,5 @@ def test_two_answers_stand_alone_until_more_is_asked_for(tmp_path: Path) -> None
         ]
         assert answer.further == ()
         found = desk.search(question)
-        more = desk.answerer.direct.extractive.extract(question, found, besides=("Something that was quoted.",))
+        more = desk.answerer.direct.extractive.extract(question, found, led=("Something that was quoted.",))
         assert len(more.sources) > 2, "more is shown where more is asked for"

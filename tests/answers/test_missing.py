@@ -21,6 +21,7 @@ PARTIAL = (Degraded("image", "215 of 219 page images aren't prepared yet"),)
         ("ran", "ran", "off", PARTIAL, NOT_ALL_SEEN),
         ("ran", "off", "off", (Degraded("late interaction", "damaged"),), NOT_FOUND),
         ("failed", "ran", "off", (), NOT_READ),
+        ("off", "empty", "off", (), NOT_READ),
     ],
 )
 def test_it_names_what_was_missing(
@@ -28,6 +29,12 @@ def test_it_names_what_was_missing(
 ) -> None:
     reports = (ListReport("text", text), ListReport("image", image), ListReport("visual", visual))
     assert not_found(MultimodalResult("herons", (), degraded, lists=reports)) == told
+
+
+def test_a_search_of_page_images_alone_did_not_read_the_text() -> None:
+    for reports in ((ListReport("visual", "off"),), (ListReport("code", "timed out"), ListReport("image", "ran"))):
+        assert not_found(MultimodalResult("herons", (), lists=reports)) == NOT_READ
+    assert not_found(MultimodalResult("herons", (), lists=(ListReport("code", "empty"),))) == NOT_FOUND
 
 
 def test_a_search_of_words_alone_misses_nothing() -> None:

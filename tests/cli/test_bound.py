@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from docmind.cli.context import bound_filters
-from docmind.records.conversations import Thread
-from docmind.records.search import Filters
 from shells import Shell
 
 
@@ -34,16 +30,11 @@ def test_a_conversation_begun_in_a_collection_stays_in_it(shell: Shell) -> None:
     assert cited(shell, "--thread", "birds", "--collection", "Waders") == {"herons.txt"}
     assert cited(shell, "--thread", "birds") == {"herons.txt"}
     assert cited(shell, "--collection", "Waders") == {"herons.txt"}
+    refused = shell.run("ask", "Where do they nest?", "--thread", "birds", "--doc", "owls.txt", code=2)
+    assert "bound to other documents" in refused.stderr
     told = shell.run("chat", "--thread", "birds", "--json", typed="Where do they nest?").stdout
     assert "herons.txt" in told
     assert "owls.txt" not in told
-
-
-def test_options_replace_what_a_conversation_is_bound_to() -> None:
-    thread = Thread("t", "", 0, 0, bound=Filters(doc_ids=("d",), collections=("c",)))
-    assert bound_filters(Filters(languages=("pt",)), thread) == replace(thread.bound, languages=("pt",))
-    assert bound_filters(Filters(doc_ids=("other",)), thread) == Filters(doc_ids=("other",))
-    assert bound_filters(Filters(), None) == Filters()
 
 
 def test_it_is_bound_and_unbound(shell: Shell) -> None:

@@ -53,6 +53,17 @@ def test_people_get_verdicts_in_words_and_the_places(shell: Shell) -> None:
     assert_inert(told.stdout)
 
 
+def test_what_only_an_earlier_version_says_is_outdated(shell: Shell) -> None:
+    for name, days in (("swans.txt", 30), ("swans (2).txt", 35)):
+        shell.run("add", shell.file(name, f"Swans brood. Their eggs hatch after {days} days in the nest.".encode()))
+    told = shell.run("check", "-", typed="Their eggs hatch after 30 days in the nest.").stdout
+    assert "~ Outdated: Their eggs hatch after 30 days in the nest." in told
+    assert "[1] swans.txt, page 1, in an earlier version" in told
+    assert "[2] swans (2).txt, page 1, in the newest version" in told
+    (one,) = objects(shell.run("check", "-", "--json", typed="Their eggs hatch after 30 days in the nest.").stdout)
+    assert (one["verdict"], "35 days" in str(one["also"])) == ("outdated", True)
+
+
 def test_filters_narrow_the_check(shell: Shell) -> None:
     given = ("check", "-", "--json", "--doc", "herons.pdf")
     assert objects(shell.run(*given, typed="Owls hunt at night.").stdout)[0]["verdict"] == "not found"

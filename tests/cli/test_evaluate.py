@@ -8,9 +8,9 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from docmind.cli.evaluate import _told_writing
+from docmind.cli.evaluate import _table, _told_writing
 from docmind.errors import ConfigError, NotFoundError
-from docmind.records.evaluation import Writing
+from docmind.records.evaluation import METRICS, Figure, Run, Writing
 from shells import Shell, sentence_of
 
 
@@ -59,6 +59,34 @@ def test_a_set_is_measured_shown_compared_and_removed(shell: Shell) -> None:
     assert len(found["better"]) + len(found["worse"]) + found["same"] == 2
     assert shell.json("evaluate", "remove", run["run_id"][:8])["run_id"] == run["run_id"]
     assert len(shell.json("evaluate", "list")["runs"]) == 1
+
+
+def test_a_set_of_beir_has_no_groups_and_is_told(shell: Shell) -> None:
+    folder = shell.files / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    corpus = [{"_id": "1", "title": "", "text": "Herons wait in shallow water for fish."}]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
+    (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "herons in shallow water"}))
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\t1\t1\n")
+    told = shell.run("evaluate", folder, "--no-answers", "--k", "2").stdout
+    assert "1 query  nDCG@2 1.000" in told
+    run = shell.json("evaluate", "show")
+    assert (run["by_language"], run["by_category"]) == ({}, {})
+
+
+@pytest.mark.parametrize("answerable", [0, 1])
+def test_a_run_is_told_whatever_it_lacks(answerable: int) -> None:
+    figures = dict.fromkeys(METRICS, Figure(0.5, 0.4, 0.6)) if answerable else {}
+    run = Run("ab", 0, "birds", "1", 10, 1, answerable, 1.0, {}, {}, figures)
+    lines = _table(run).splitlines()
+    assert "birds  1 query  nDCG@10 " + ("0.500" if answerable else "-") in lines[0]
+    assert lines[-1].split() == ["all", str(answerable), *["0.500", "0.40–0.60"] * (len(METRICS) * answerable)]
+
+
+def test_one_form_of_output_can_be_given(shell: Shell) -> None:
+    assert (
+        "Only one of --json and --format" in shell.run("evaluate", "show", "--format", "trec", "--json", code=2).stderr
+    )
 
 
 def test_claims_of_a_language_model_are_told() -> None:

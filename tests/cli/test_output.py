@@ -11,7 +11,7 @@ from docmind.cli.context import plain
 from docmind.cli.output import one_line, print_hits, print_turn, short, tree, turn_data
 from docmind.records.answers import NOTED, Answer, Computed, Sentence, Source
 from docmind.records.conversations import Run, Turn
-from docmind.records.search import Degraded, Hit, SearchResult
+from docmind.records.search import Degraded, Hit, ListReport, ListState, MultimodalResult, SearchResult
 from shells import assert_inert
 
 
@@ -44,6 +44,22 @@ def test_a_turn_has_the_fields_of_its_answer_and_its_own() -> None:
         "stopped", "Where, herons?", "c0", "Gone.",
     )  # fmt: skip
     assert told["timings_ms"] == {"total": 1.23}
+
+
+@pytest.mark.parametrize(
+    ("text", "image", "told"),
+    [
+        ("empty", "off", "No pages match."),
+        ("timed out", "off", "Not found: the text was not searched."),
+        ("failed", "empty", "Not found: the text was not searched."),
+        ("empty", "timed out", "Not found in the text; page images were not searched."),
+    ],
+)
+def test_nothing_is_said_to_match_only_where_it_was_searched(
+    text: ListState, image: ListState, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_hits(MultimodalResult("heron", (), lists=(ListReport("text", text), ListReport("image", image))))
+    assert capsys.readouterr().out.strip() == told
 
 
 def test_a_hit_in_source_code_names_what_it_stands_in(capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,7 +97,7 @@ def test_one_list_can_be_asked(shell: Shell) -> None:
     assert "nests.py, page 1" in both.stdout
     assert "code 1" in both.stdout
     off = shell.run("search", "nest poplar", "--modality", "visual")
-    assert "No pages match." in off.stdout
+    assert "Not found: the text was not searched." in off.stdout
     assert "Without search in page images: No model for it is in use" in off.stderr
 
 

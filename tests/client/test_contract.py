@@ -40,6 +40,8 @@ def looking(docmind: Any) -> None:
     assert docmind.status().documents == 1
     (info,) = docmind.documents.all()
     assert docmind.documents.get(info.doc_id) == docmind.documents.find("herons.pdf") == info
+    assert docmind.documents.matching(Filters(kinds=("pdf",))) == (info,)
+    assert docmind.documents.matching(Filters(kinds=("docx",))) == ()
     page = docmind.documents.page(info.doc_id, 2)
     assert (page.text, page.pages) == ("Herons nest in tall trees.", 2)
     assert docmind.documents.page_image(info.doc_id, 2)[8:12] == b"WEBP"
@@ -182,6 +184,25 @@ def conversations(docmind: Any) -> None:
         talk.run("none")
 
 
+def bound(docmind: Any) -> None:
+    """Ask within what a conversation is bound to, whatever the door: filters narrow that and do not widen it."""
+    talk, asked = docmind.conversations, "Where do herons nest?"
+    storks = docmind.documents.new_collection("Storks", [])
+    thread_id = talk.create("About storks", collections=[storks.collection_id]).thread_id
+    assert not talk.ask(asked, thread_id=thread_id).answer.found
+    run_id = talk.start(Query(asked, filters=Filters(languages=("en",))), thread_id=thread_id)
+    over(talk, run_id)
+    assert not talk.run(run_id).turn.answer.found
+    with pytest.raises(ConfigError, match="bound to other documents"):
+        talk.ask(Query(asked, filters=Filters(doc_ids=(herons(docmind),))), thread_id=thread_id)
+    talk.bin(thread_id)
+    docmind.documents.remove_collection(storks.collection_id)
+    thread_id = talk.create("About herons", documents=[herons(docmind)]).thread_id
+    turn = talk.ask(asked, thread_id=thread_id)
+    assert (turn.answer.found, turn.filters) == (True, Filters(doc_ids=(herons(docmind),)))
+    talk.bin(thread_id)
+
+
 def one_question(docmind: Any) -> None:
     """Ask outside of a conversation: streamed, and nothing is stored."""
     talk, before = docmind.conversations, len(docmind.conversations.threads())
@@ -321,7 +342,7 @@ def retrievers(docmind: Any) -> None:
 
 CHAPTERS: tuple[Callable[[Any], None], ...] = (
     looking, editing, correcting, the_bin, erasing, collections, the_queue, searching, answers, conversations,
-    one_question, memories, models, settings, tokens, snapshots, evaluations, care, paths, retrievers,
+    bound, one_question, memories, models, settings, tokens, snapshots, evaluations, care, paths, retrievers,
 )  # fmt: skip
 
 

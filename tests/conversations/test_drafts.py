@@ -10,7 +10,7 @@ from docmind.application import DocMind
 from docmind.conversations import MOST_SENTENCES, draft_markdown
 from docmind.errors import CancelledError, ConfigError
 from docmind.records.documents import Upload
-from docmind.records.drafts import CheckedDraft, CheckedSentence
+from docmind.records.drafts import IN_EARLIER, IN_NEWEST, CheckedDraft, CheckedSentence
 from docmind.records.search import Filters
 from docmind.records.values import LONGEST_DRAFT
 from libraries import Library
@@ -160,3 +160,63 @@ def test_the_export_has_footnotes_and_nothing_active_of_the_text(docmind: DocMin
     assert "![x](" not in exported
     assert "<b>" not in exported.replace("\\<b", "")
     assert exported.startswith("# Title")
+
+
+LEASE = """Lease of the mill house.
+
+The rent of the mill house is {rent} crowns a month. The tenant pays on the {day} day of each month.
+
+{more}
+
+The garden has two hectares, and the tenant mows it in June. The tenant keeps the chimney clean.
+"""
+_VERSIONS = (
+    {"rent": 900, "day": "third", "more": "The boat of the house may be used on Sundays."},
+    {"rent": 950, "day": "fifth", "more": "Dogs are welcome in every room of the house."},
+)
+
+
+def _two_leases(docmind: DocMind) -> None:
+    for number, terms in enumerate(_VERSIONS, 1):
+        docmind.add([Upload(f"lease v{number}.txt", LEASE.format(**terms).encode())])
+
+
+@pytest.fixture(scope="module")
+def leases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    with Library("two leases to check against", then=_two_leases).opened(tmp_path_factory.mktemp("leases")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "quotes"),
+    [
+        ("The rent of the mill house is 900 crowns a month.", "outdated", ("900 crowns", "950 crowns")),
+        ("The tenant pays on the third day of each month.", "outdated", ("third", "fifth")),
+        ("The boat of the house may be used on Sundays.", "outdated", ("boat",)),
+        ("The rent of the mill house is 950 crowns a month.", "supported", ("950 crowns",)),
+        ("The rent of the mill house is 980 crowns a month.", "contradicted", ("950 crowns",)),
+        ("The garden has two hectares.", "supported", ("two hectares",)),
+    ],
+)
+def test_what_only_a_superseded_version_says_is_outdated(
+    leases: DocMind, said: str, verdict: str, quotes: tuple[str, ...]
+) -> None:
+    (found,) = leases.check(said).sentences
+    assert (found.verdict, len(found.sources)) == (verdict, len(quotes))
+    assert all(words in source.quote for words, source in zip(quotes, found.sources, strict=True))
+    documents = ["lease v1.txt", "lease v2.txt"] if verdict == "outdated" else ["lease v2.txt"]
+    assert [source.document for source in found.sources] == documents[: len(quotes)]
+
+
+def test_an_earlier_version_that_is_checked_against_alone_supports(leases: DocMind) -> None:
+    only = Filters(doc_ids=(leases.documents.find("lease v1.txt").doc_id,))
+    assert [one.verdict for one in leases.check(LEASE.format(**_VERSIONS[0]), only).sentences if one.source] == [
+        "supported"
+    ] * 6
+
+
+def test_an_outdated_sentence_says_of_which_version_its_sources_are(leases: DocMind) -> None:
+    checked = leases.check("The rent of the mill house is 900 crowns a month.")
+    (found,) = checked.sentences
+    assert [found.remark(source) for source in found.sources] == [IN_EARLIER, IN_NEWEST]
+    assert "900 crowns a month. *(outdated)*[^1][^2]" in draft_markdown(checked)

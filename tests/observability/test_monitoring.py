@@ -75,6 +75,18 @@ def test_a_rule_that_says_something_else_fails_its_cases(tmp_path: Path, now: st
         promtool("test", "rules", "alerts.test.yml", cwd=tmp_path)
 
 
+@pytest.mark.parametrize("now", [r"\1", r"rate(\1[1h])", r"rate(\1[1m])"], ids=["no rate", "an hour", "a minute"])
+@pytest.mark.parametrize("alert", sorted(ALERTS - {"NDCGRegression"}))
+def test_a_rule_without_its_window_fails_its_cases(tmp_path: Path, alert: str, now: str) -> None:
+    before, name, after = (FOLDER / "alerts.yml").read_text("utf-8").partition(f"- alert: {alert}\n")
+    changed, found = re.subn(r"rate\(([^\[]*)\[5m\]\)", now, after, count=1)
+    assert found
+    (tmp_path / "alerts.yml").write_text(before + name + changed, "utf-8")
+    shutil.copy(FOLDER / "alerts.test.yml", tmp_path)
+    with pytest.raises(AssertionError, match="FAILED"):
+        promtool("test", "rules", "alerts.test.yml", cwd=tmp_path)
+
+
 def test_each_alert_has_a_case_that_fires_and_one_that_is_silent() -> None:
     seen: defaultdict[str, set[bool]] = defaultdict(set)
     for case in yaml.safe_load((FOLDER / "alerts.test.yml").read_text("utf-8"))["tests"]:

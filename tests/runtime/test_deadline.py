@@ -63,6 +63,19 @@ def test_a_slow_call_is_abandoned_and_the_next_fails_at_once(gate: threading.Eve
     assert one(timed_calls, lambda: "back").result() == "back"
 
 
+def test_a_call_without_a_limit_is_waited_for(gate: threading.Event) -> None:
+    timed_calls = TimedCalls(at_once=1)
+
+    def both() -> dict[str, Outcome[object]]:
+        words: TimedCall[object] = TimedCall(lambda: time.sleep(0.2) or "words", None)
+        return timed_calls.run({"text": words, "image": TimedCall(lambda: gate.wait(LONG), 0.05)})
+
+    with ThreadPoolExecutor(2) as pool:  # the second waits for the thread of the first
+        outcomes = list(pool.map(lambda _: both(), range(2)))
+    assert [each["text"].result() for each in outcomes] == ["words"] * 2
+    assert all(each["image"].late for each in outcomes)
+
+
 def test_threads_do_not_pile_up_behind_a_call_that_hangs(gate: threading.Event) -> None:
     timed_calls, before = TimedCalls(at_once=3), threading.active_count()
     with ThreadPoolExecutor(12) as pool:

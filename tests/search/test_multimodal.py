@@ -300,7 +300,7 @@ def test_a_model_that_is_starting_is_said_to_be_and_blocks_no_later_search(desk:
     eyes = VisualSearch(late=[("herons.pdf", 2, 9.0)])
     eyes.started.clear()
     retrieve = RetrieveSettings(start_timeout_s=2.3)
-    searches = asking(desk, eyes, limit_s=2.0, retrieve=retrieve)  # the text list keeps to it on a busy machine too
+    searches = asking(desk, eyes, limit_s=2.0, retrieve=retrieve)
     for _ in range(2):
         found = searches.search(Query(QUESTION, lists=("text", "visual")))
         assert states(found) == {"text": "ran", "visual": "starting"}
@@ -310,6 +310,22 @@ def test_a_model_that_is_starting_is_said_to_be_and_blocks_no_later_search(desk:
     threading.Timer(2.7, eyes.started.set).start()
     assert states(searches.search(Query(QUESTION, lists=("visual",)))) == {"visual": "ran"}  # alone, it is waited for
     assert states(searches.search(Query(QUESTION, lists=("text", "visual")))) == {"text": "ran", "visual": "ran"}
+
+
+@pytest.mark.parametrize("picture", [None, png(sheet(1))], ids=["words", "words with a picture"])
+def test_words_are_waited_for_longer_than_page_images(desk: DocMind, picture: bytes | None) -> None:
+    """A model of page images that is being started takes the processor from the search of words."""
+
+    def slow(query: Query) -> SearchResult:
+        time.sleep(0.2)
+        return desk.text_search.search(query)
+
+    eyes = VisualSearch(image=[("herons.pdf", 2, 9.0)])
+    searches = asking(desk, eyes, slow, limit_s=0.05)
+    found = searches.search(Query(QUESTION, picture=picture, read_picture=picture is None))
+    assert states(found)["text"] == "ran"
+    assert not {"text", "code"} & {each.stage for each in found.degraded}
+    assert "herons.pdf" in {hit.document for hit in found.hits}
 
 
 def failing(query: Query) -> SearchResult:

@@ -1,6 +1,6 @@
 from .asking import Example, question_of
 from .compound import parts_of
-from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, sentences_of
+from .drafts import NO_CLAIM, DraftSentence, DraftVerifier, Finding, sentences_of
 from .extractive import Extract, Extractive, first_passage, is_named, passage_source
 from .imports import imports_in
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
@@ -32,6 +32,7 @@ __all__ = [
     "Example",
     "Extract",
     "Extractive",
+    "Finding",
     "Fit",
     "Intent",
     "IntentKind",

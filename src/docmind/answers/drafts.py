@@ -1,17 +1,18 @@
-"""What pages say to the sentences of a text that the user wrote: support, contradiction, or nothing."""
+"""What pages say to the sentences of a text that the user wrote: support, now or before, contradiction, or nothing."""
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from docmind.answers.align import Claim, Leaf, Span
 from docmind.answers.draft_faults import FORM, counts_otherwise, names_apart, said_of_another
 from docmind.answers.sentences import is_row, shorten
 from docmind.answers.support import Evidence, Fault, edits_of, is_certain, likelihood_of
 from docmind.answers.verify import Passage, clean, denies, pages_of, pieces
+from docmind.answers.versions import most_alike
 from docmind.embedding import TextEmbedder, name_of
 from docmind.records.drafts import Verdict
 from docmind.records.search import Degraded
@@ -41,13 +42,22 @@ class DraftSentence:
     is_title: bool = False
 
 
+Place = tuple[Passage, tuple[int, int]]
+"""A passage, which has a page, and a span of the text of that page."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What pages say to a sentence, and where: each place is a passage's page and a span of its text."""
+    """What pages say to a sentence, and where."""
 
     verdict: Verdict
-    places: tuple[tuple[Passage, tuple[int, int]], ...] = ()
+    places: tuple[Place, ...] = ()
     degraded: tuple[Degraded, ...] = ()
+
+    @property
+    def doc_ids(self) -> set[str]:
+        """The documents of its places."""
+        return {passage.hit.doc_id for passage, _span in self.places}
 
 
 NO_CLAIM = Finding("no claim")
@@ -105,6 +115,32 @@ class DraftVerifier:
         if verdict == "not found" and sentence.is_title:
             verdict = "no claim"
         return Finding(verdict, places, evidence.degraded)
+
+    def find_newest(
+        self, sentence: DraftSentence, passages: Sequence[Passage], newest: Mapping[str, str], found: Finding
+    ) -> Finding:
+        """Return what the newest versions say to a sentence to which superseded ones say what was `found`.
+
+        `newest` has the newest version of each superseded document among the passages, by id. A sentence that only a
+        superseded version supports is outdated; its second place is what the newest version says instead.
+        """
+        now = self.find(sentence, [one for one in passages if one.hit.doc_id not in newest])
+        degraded = tuple(dict.fromkeys((*found.degraded, *now.degraded)))
+        if now.verdict == "supported" or found.verdict != "supported":
+            return replace(now if now.places else found, degraded=degraded)
+        old = next(place for place in found.places if place[0].hit.doc_id in newest)
+        newer = newest[old[0].hit.doc_id]
+        instead = next((place for place in now.places if place[0].hit.doc_id == newer), None)
+        if instead is None:
+            instead = self._most_alike(old, [one for one in passages if one.hit.doc_id == newer])
+        return Finding("outdated", (old, instead) if instead is not None else (old,), degraded)
+
+    def _most_alike(self, place: Place, passages: Sequence[Passage]) -> Place | None:
+        """Return the sentence on the pages of passages that states the same as a place; None where none is alike."""
+        passage, (start, end) = place
+        units = [(group[0], (unit.start, unit.end)) for group in pages_of(passages) for unit in self._leaf(group).units]
+        at = most_alike(passage.page.text[start:end], (one.page.text[slice(*span)] for one, span in units))
+        return units[at] if at is not None else None
 
     def _leaf(self, group: Sequence[Passage]) -> Leaf:
         """Return the page of these passages, prepared for comparison."""

@@ -330,7 +330,7 @@ class Extractive:
         self,
         question: str,
         found: SearchResult,
-        besides: Collection[str] = (),
+        led: Collection[str] = (),
         filters: Filters = Filters(),
         *,
         newest_first: bool = False,
@@ -340,42 +340,42 @@ class Extractive:
         The pages, their order and their scores are those of the text search, by which the confidence was fitted: what
         lists of page images add changes no outcome.
 
-        Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. Quotes
-        in `besides` are not repeated where there are others.
+        Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. What
+        answers as well as a quote in `led`, those that led the previous answer, comes before it.
 
         Of several versions of a document the newest one is quoted, unless only an earlier one answers. What a later
         mail of an exchange corrects is quoted as it is corrected, where `filters` allow that mail. The two parts of a
         question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
-        unless `besides` tells that more is asked for. With `newest_first`, or where the question asks for the newest,
+        unless `led` tells that more is asked for. With `newest_first`, or where the question asks for the newest,
         the newest of the passages that answer equally well comes first.
         """
         parts = parts_of(question) if self._settings.quotes > 1 else None
         each = list[Extract]()
         for part in parts or ():
             wish = newest_first or wishes_newest(question)
-            newest = self._newest(part, found, besides, CANDIDATES_OF_PART, newest_first=wish)
+            newest = self._newest(part, found, led, CANDIDATES_OF_PART, newest_first=wish)
             each.append(self._corrected(part, newest, filters))
             if not each[-1].sources:
                 break
         if not each or not each[-1].sources:
-            newest = self._newest(question, found, besides, newest_first=newest_first or wishes_newest(question))
+            newest = self._newest(question, found, led, newest_first=newest_first or wishes_newest(question))
             return self._corrected(question, newest, filters)
-        return _joined(each, self._settings.quotes, is_more=bool(besides))
+        return _joined(each, self._settings.quotes, is_more=bool(led))
 
     def _newest(
         self,
         question: str,
         found: SearchResult,
-        besides: Collection[str],
+        led: Collection[str],
         candidates: int = CANDIDATES,
         *,
         newest_first: bool,
     ) -> Extract:
         older = superseded(self._catalog.versions({hit.doc_id for hit in found.ranked_by_words[:PAGES]}))
         if not older:
-            return self._extract(question, found, besides, candidates, newest_first=newest_first)
-        newest = self._extract(question, without(found, older), besides, candidates, newest_first=newest_first)
-        every = self._extract(question, found, besides, candidates, newest_first=newest_first)
+            return self._extract(question, found, led, candidates, newest_first=newest_first)
+        newest = self._extract(question, without(found, older), led, candidates, newest_first=newest_first)
+        every = self._extract(question, found, led, candidates, newest_first=newest_first)
         more = _OUTCOMES.index(every.outcome) - _OUTCOMES.index(newest.outcome)
         if more > 0 or (more == 0 and every.outcome == "maybe" and every.confidence > newest.confidence + ONLY_OLDER):
             return every
@@ -402,9 +402,9 @@ class Extractive:
         return replace(extract, sources=others, earlier=(earlier_of(before.info, replace(old, n=len(others) + 1)),))
 
     def _extract(
-        self, question: str, found: SearchResult, besides: Collection[str], candidates: int, *, newest_first: bool
+        self, question: str, found: SearchResult, led: Collection[str], candidates: int, *, newest_first: bool
     ) -> Extract:
-        ranked = self.rank(question, found, besides, candidates=candidates, newest_first=newest_first)
+        ranked = self.rank(question, found, led, candidates=candidates, newest_first=newest_first)
         confidence = ranked.confidence() if ranked is not None else 0.0
         if ranked is None or confidence < self._settings.threshold:
             across = self._across(question, found)
@@ -444,7 +444,7 @@ class Extractive:
         self,
         question: str,
         found: SearchResult,
-        besides: Collection[str] = (),
+        led: Collection[str] = (),
         *,
         candidates: int = CANDIDATES,
         newest_first: bool = False,
@@ -478,8 +478,7 @@ class Extractive:
         weights /= float(weights.sum()) or 1.0
         for unit in units:
             unit.coverage = float(unit.meets @ weights)
-        new = [unit for unit in units if unit.text not in besides and unit not in clauses]
-        chosen = clauses + _choose(new or units, pages, candidates)
+        chosen = clauses + _choose([unit for unit in units if unit not in clauses], pages, candidates)
         extreme = None
         if target.kind == "extreme" and not newest_first:
             at = most_extreme(asked, [unit.own(pages[unit.page]) for unit in units], [unit.coverage for unit in units])
@@ -496,7 +495,7 @@ class Extractive:
             _fits(target, unit, pages[unit.page]) + MISFIT * (not _is_picked(picked, unit, pages[unit.page]))
             for unit in chosen
         ]
-        best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes)
+        best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes, led)
         best, shares = _own_first(target, chosen, best, shares, fitting)
         proof = best[0]  # of statements of one form any shows that there are such
         if extreme is not None:
@@ -985,12 +984,13 @@ def _rank(
     vectors: np.ndarray,
     fitting: Sequence[float],
     quotes: int,
+    led: Collection[str],
 ) -> tuple[list[int], tuple[float, ...]]:
     """Return the best passages, by maximal marginal relevance: each is good and unlike the ones before it.
 
     Those of one document follow each other; the best one is the first. The second result are their scores as shares of
     the best one's. A passage that begins or ends in mid-sentence is the first or none. `fitting` has the penalties of
-    passages that cannot be the answer.
+    passages that cannot be the answer. What answers as well as a quote in `led` comes before it.
     """
     scores = np.array([page.hit.score for page in pages])
     spread = float(scores.max() - scores.min()) or 1.0
@@ -998,6 +998,7 @@ def _rank(
     worth = np.array([COVERAGE * u.coverage + PAGE * of_page[u.page] for u in chosen]) + COSINE * cosines
     worth -= CUT_OFF * np.array([not u.passage.is_whole for u in chosen])
     worth -= np.array(fitting)
+    worth *= np.where([unit.text in led for unit in chosen] & (worth > 0), EQUALLY_WELL, 1.0)
     likeness = DIVERSITY * vectors @ vectors.T
     page_of = np.array([unit.page for unit in chosen])
     says = [" ".join(unit.text.split()).casefold() for unit in chosen]

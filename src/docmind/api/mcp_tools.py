@@ -60,7 +60,7 @@ from docmind.records.listings import Listable
 from docmind.records.models import EmbeddingProgress
 from docmind.records.query import Operation, Query
 from docmind.records.reader import PageLines
-from docmind.records.search import LISTS_OF_PICTURES, LISTS_OF_QUESTIONS, Degraded, MultimodalResult
+from docmind.records.search import LISTS_OF_PICTURES, LISTS_OF_QUESTIONS, OF_LISTS, Degraded, MultimodalResult
 from docmind.records.values import Bounds, Draft, FileName, Language, Name, PageNo, Question, RowId, Tags, Title
 from docmind.wording import _, number_text
 
@@ -216,9 +216,6 @@ def ask(library: Library, asked: Any, context: Context) -> Outcome:
             degraded = () if asked.quotes else library.models.degraded()
             return Outcome(replace(answer, degraded=(*answer.degraded, *degraded)))
         thread_id = _conversation(library, asked.conversation) if asked.conversation else None
-        if thread_id is not None and not (query.filters.doc_ids or query.filters.collections):
-            bound = library.conversations.thread(thread_id).bound
-            query = replace(query, filters=replace(query.filters, doc_ids=bound.doc_ids, collections=bound.collections))
         turn = library.conversations.ask(query, thread_id=thread_id, on_progress=context.running)
     except _BUSY as error:
         return Outcome(Answer(asked.question, NOT_READ, False, degraded=(_missing("text", error),)))
@@ -298,12 +295,11 @@ def list_all(library: Library, asked: Any, context: Context) -> Outcome:
     return Outcome(replace(found, items=found.items[first : first + most]))
 
 
-_OF_DOCUMENTS = ("languages", "tags", "kinds", "since", "collections")
 ListRequest = make_dataclass(
     "ListRequest",
     [
         ("find", Title, _told("Only documents whose name, title or tag holds these words.", "")),
-        *((one.name, *_given(one)) for one in filter_parameters("mcp") if one.name in _OF_DOCUMENTS),
+        *((one.name, *_given(one)) for one in filter_parameters("mcp", OF_LISTS)),
         ("first", RowId, _told("How many documents to leave out.", 0)),
         ("most", Annotated[int, Bounds(1, _MOST_DOCUMENTS)], _told("How many documents to return.", 50)),
     ],
@@ -324,18 +320,13 @@ class DocumentList:
 
 def list_documents(library: Library, asked: Any, _context: Context) -> Outcome:
     """List documents."""
-    filters = filters_of(library, _values(asked))
     words = asked.find.casefold().split()
 
     def is_wanted(info: DocumentInfo) -> bool:
         text = texts_to_find(info).casefold()
-        return (
-            filters.allow(info)
-            and (not filters.languages or info.language in filters.languages)
-            and all(word in text for word in words)
-        )
+        return all(word in text for word in words)
 
-    there = [info for info in library.documents.all() if is_wanted(info)]
+    there = [info for info in library.documents.matching(filters_of(library, _values(asked))) if is_wanted(info)]
     return Outcome(DocumentList(tuple(there[asked.first : asked.first + asked.most]), len(there), asked.first))
 
 
@@ -612,9 +603,10 @@ TOOLS = (
     ),
     Tool(
         "check_text", "Check a text",
-        "Check each sentence of a text against the user's documents: supported, contradicted (a page has another "
-        "number, date, name, or denies it), not found, or no claim; with the passage (document, page, verbatim quote, "
-        "boxes) that supports or contradicts it." + _DATA,
+        "Check each sentence of a text against the user's documents: supported, outdated (only a superseded version "
+        "of a document says it), contradicted (a page has another number, date, name, or denies it), not found, or no "
+        "claim; with the passage (document, page, verbatim quote, boxes) that supports or contradicts it, and for an "
+        "outdated one with what the newest version says instead." + _DATA,
         CheckRequest, CheckedDraft, check_text,
     ),
     Tool(

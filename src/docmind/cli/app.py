@@ -11,11 +11,13 @@ import sys
 
 import click
 
+from docmind.cli.context import no_json_option
 from docmind.cli.help import command
 
 
 @command("app", context_settings={"ignore_unknown_options": True})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@no_json_option
 def app(options: tuple[str, ...]) -> None:
     """Open DocMind in the browser. OPTIONS are those of Streamlit, such as --server.port 8600. Ctrl-C ends it."""
     # -P: the folder in which this is called is not searched for modules.

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from docmind.cli.context import (
-    bound_filters,
     check_text_model,
     is_asking,
     json_option,
@@ -403,9 +402,6 @@ def ask(question: str, thread: str | None, at: str | None, given: dict[str, Any]
         else:
             with stoppable(desk, stream.show) as look:
                 thread_id, checkpoint_id = _place(desk, thread, at, query.filters)
-                if thread_id is not None:
-                    filters = bound_filters(query.filters, desk.conversations.thread(thread_id))
-                    query = replace(query, filters=filters)
                 try:
                     turn = desk.conversations.ask(
                         query,

@@ -201,7 +201,7 @@ class Chat:
         if self._position.thread is None:
             self._position.thread = conversations.create(collections=self._query.filters.collections)
         thread_id = self._position.thread.thread_id
-        query = replace(self._query, question=question, filters=self._position.bound(), mode=mode, web=web)
+        query = replace(self._query, question=question, mode=mode, web=web)
         run_id = conversations.start(query, thread_id=thread_id)
         self._follow(run_id)
 
@@ -227,7 +227,7 @@ class Chat:
             return
         stream.end(turn)
         if turn.answer is not None and turn.answer.is_missing and turn.state == "answered":
-            print_narrow(self._position.desk.documents.all(), self._position.bound())
+            print_narrow(self._position.desk.documents.all(), turn.filters)
         if self._lines.is_asking:
             for fact in turn.memories:
                 click.echo(_("Save this to memory? /remember {fact}").format(fact=one_line(fact)), err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from docmind.cli.context import bound_filters, plain
+from docmind.cli.context import plain
 from docmind.cli.output import inert, one_line, page_of, print_sources, short, tree
 from docmind.cli.threads import FORMATS, exported_to, print_threads
 from docmind.errors import ConfigError, NotFoundError
@@ -39,10 +39,9 @@ class ChatPosition:
     is_over: bool = False
     filters: Filters = Filters()
 
-    def bound(self) -> Filters:
-        """Return the filters of the next question: those of the start, or what the conversation is bound to."""
-        thread = self.thread and self.desk.conversations.thread(self.thread.thread_id)
-        return bound_filters(self.filters, thread)
+    def scope(self) -> Filters:
+        """Return the filters under which the next question is asked."""
+        return self.desk.conversations.scope(self.thread.thread_id, self.filters) if self.thread else self.filters
 
     def begun(self) -> Thread:
         """Return the conversation, as it is now.
@@ -219,7 +218,7 @@ def _web(position: ChatPosition, rest: str) -> CommandResult:
 
 def _examples(position: ChatPosition, rest: str) -> CommandResult:
     _nothing_more(rest, "/examples")
-    found = position.desk.examples.wait(_PATIENCE_S, position.bound()) or ()
+    found = position.desk.examples.wait(_PATIENCE_S, position.scope()) or ()
 
     def write() -> None:
         for example in found:

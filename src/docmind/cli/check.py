@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from docmind.records.search import Filters
 
 _STDIN = "-"
-_MARKS: dict[Verdict, str] = {"supported": "+", "contradicted": "!", "not found": "?", "no claim": " "}
+_MARKS: dict[Verdict, str] = {"supported": "+", "outdated": "~", "contradicted": "!", "not found": "?", "no claim": " "}
 
 
 @command()
@@ -98,7 +98,9 @@ def _print(sentence: CheckedSentence) -> None:
     """Print a sentence with its verdict in words, and its passages below it."""
     click.echo(f"{_MARKS[sentence.verdict]} {_(VERDICTS[sentence.verdict])}: {one_line(sentence.text, 2_000)}")
     for source in sentence.sources:
-        click.echo(f"    [{source.n}] {page_of(source.placed, source.page_no)}")
+        remark = sentence.remark(source)
+        told = f", {_(remark)}" if remark else ""
+        click.echo(f"    [{source.n}] {page_of(source.placed, source.page_no)}{told}")
         click.echo(f"        “{one_line(source.quote)}”")
 
 

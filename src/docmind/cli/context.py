@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,12 @@ import click
 from docmind.access import find_owner
 from docmind.api.sharing import Sharing
 from docmind.config import Settings
-from docmind.errors import CancelledError, ExtraMissingError, VaultBusyError
+from docmind.errors import CancelledError, ConfigError, ExtraMissingError, VaultBusyError
 from docmind.network import network_guard
 from docmind.observability import start_logs, start_traces
 from docmind.records.documents import Box
 from docmind.records.models import ModelKind
-from docmind.records.search import Degraded, Filters, ListName
+from docmind.records.search import Degraded, ListName
 from docmind.storage import AskPassphrase, check_library, once_free
 from docmind.wording import _
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from docmind.access import RunningApp
     from docmind.application import DocMind
     from docmind.client import Client
-    from docmind.records.conversations import Thread
 
 
 _GIVES_WAY_S = 5
@@ -57,11 +56,11 @@ def _value(value: Any) -> Any:
 
 
 __all__ = [
-    "bound_filters",
     "check_text_model",
     "confirm",
     "is_asking",
     "json_option",
+    "no_json_option",
     "opened",
     "plain",
     "print_code",
@@ -73,14 +72,18 @@ __all__ = [
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def bound_filters(filters: Filters, thread: Thread | None) -> Filters:
-    """Return the filters of a question in a conversation: in what it is bound to, unless the options replace that.
+def _refuse_json(ctx: click.Context, _parameter: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        raise ConfigError(
+            _("`{command}` runs until it is ended, and has no JSON.").format(command=ctx.command_path),
+            hint=_("Leave out --json."),
+        )
 
-    They do where they name documents or collections.
-    """
-    if thread is None or filters.doc_ids or filters.collections:
-        return filters
-    return replace(filters, doc_ids=thread.bound.doc_ids, collections=thread.bound.collections)
+
+no_json_option = click.option(
+    "--json", is_flag=True, hidden=True, expose_value=False, is_eager=True, callback=_refuse_json
+)
+"""The option of a command that serves something and prints no result: it is refused in a sentence."""
 
 
 @contextmanager

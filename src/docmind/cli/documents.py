@@ -42,6 +42,7 @@ from docmind.errors import (
 )
 from docmind.ingest import Named, named_files, read_named, size_of_named
 from docmind.records.documents import AddResult, HandedIn, QueueProgress, Upload, beneath_parents, with_inside
+from docmind.records.search import OF_LISTS
 from docmind.wording import _, ngettext
 
 if TYPE_CHECKING:
@@ -399,16 +400,13 @@ def exit_with(results: Sequence[AddResult]) -> None:
 
 
 @command("list")
-@with_filters("tags", "kinds", "since", "languages", "collections")
+@with_filters(*OF_LISTS)
 @json_option
 def list_(given: dict[str, Any], as_json: bool) -> None:
     """List the documents in the library, all or those that the options select."""
     with reached() as desk:
         every, counts = desk.documents.all(), desk.queue.counts()
-        filters = filters_of(desk, given)
-    documents = [
-        info for info in every if filters.allow(info) and (not filters.languages or info.language in filters.languages)
-    ]
+        documents = desk.documents.matching(filters_of(desk, given)) if given else every
     if as_json:
         print_json({"documents": [plain(info) for info in documents]})
         return

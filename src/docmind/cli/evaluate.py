@@ -37,8 +37,18 @@ _ID = 8  # characters of an id that are shown
 _NAMED = 10  # queries of a comparison, and rows that were not used, that are named on a terminal
 _OUTCOMES = {"answer": N_("answered"), "maybe": N_("may be answered"), "not found": N_("not found")}
 _format = click.option(
-    "--format", "form", type=click.Choice(["table", "json", "trec"]), default="table", help="The form of the output."
-)
+    "--format", "form", type=click.Choice(["table", "json", "trec"]),
+    help="The form of the output; a table if it is not given. --json is the same as json.",
+)  # fmt: skip
+
+
+def _form_of(form: Format | None, *, as_json: bool) -> Format:
+    """Return the form of the output. Raises `ConfigError` where two are given."""
+    if as_json and form not in (None, "json"):
+        raise ConfigError(_("Only one of --json and --format can be given."), hint=_("Leave one of them out."))
+    return "json" if as_json else form or "table"
+
+
 _out = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to this new file.")
 
 
@@ -76,6 +86,7 @@ def evaluate() -> None:
 )
 @_format
 @_out
+@json_option
 def run(
     name: str,
     k: int,
@@ -83,8 +94,9 @@ def run(
     against: str | None,
     answers: bool,
     model: bool,
-    form: Format,
+    form: Format | None,
     out: Path | None,
+    as_json: bool,
 ) -> None:
     """Measure a set, and keep the run.
 
@@ -92,7 +104,7 @@ def run(
     and labelled questions. The documents of a set are read into a library of their own, which is removed afterwards;
     the settings are those of your library.
     """
-    wanted = _facts(filters)
+    wanted, form = _facts(filters), _form_of(form, as_json=as_json)
     with opened(creates=True) as desk:
         before = desk.evaluation.get(against) if against else None
         with _bar(quiet=form != "table") as report:
@@ -123,8 +135,10 @@ def list_(as_json: bool) -> None:
 @click.argument("run", default="latest")
 @_format
 @_out
-def show(run: str, form: Format, out: Path | None) -> None:
+@json_option
+def show(run: str, form: Format | None, out: Path | None, as_json: bool) -> None:
     """Show a run (id, its beginning, or latest)."""
+    form = _form_of(form, as_json=as_json)
     with reached() as desk:
         found = desk.evaluation.get(run)
     _put(_written(found, form), out)
@@ -187,7 +201,7 @@ def _put(text: str, out: Path | None) -> None:
 
 def _written(run: Run, form: Format) -> str:
     if form == "json":
-        return json.dumps(plain(run), ensure_ascii=False, indent=2)
+        return json.dumps(plain(run), ensure_ascii=False)
     return trec_run(run) if form == "trec" else _table(run)
 
 
@@ -199,7 +213,7 @@ def _line(one: RunSummary) -> str:
 
 
 def _table(run: Run) -> str:
-    width = max(18, *(len(name) + 10 for name in (*run.by_language, *run.by_category)))
+    width = max([18, *(len(name) + 10 for name in (*run.by_language, *run.by_category))])
     heads = [f"{_(METRICS[metric])}@{run.k}" for metric in METRICS]
     lines = [_line(run), "", f"{'':{width}} {'n':>4}" + "".join(f"  {head:>16}" for head in heads)]
     lines.append(_row(_("all"), records.Group(run.answerable, run.figures), width))

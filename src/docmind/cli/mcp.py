@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from docmind.cli.context import is_asking
+from docmind.cli.context import is_asking, no_json_option
 from docmind.cli.help import command
 from docmind.config import Settings
 from docmind.network import network_guard
@@ -16,6 +16,7 @@ from docmind.wording import _
 
 
 @command()
+@no_json_option
 def mcp() -> None:
     """Serve the library to an assistant over MCP (stdin and stdout). The assistant starts this; see docs/mcp.md."""
     if is_asking():

@@ -30,8 +30,8 @@ def asking(operation: Operation, *, without: Collection[str] = ()) -> Decorator:
 
 
 def with_filters(*names: str) -> Decorator:
-    """Add these options that narrow a search to a command, or all of them, which gets their values as `given`."""
-    return _with_options([one for one in filter_parameters("cli") if not names or one.name in names])
+    """Add the options of these filters to a command, or of all, which gets their values as `given`."""
+    return _with_options(list(filter_parameters("cli", names)))
 
 
 def _with_options(wanted: list[Parameter]) -> Decorator:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
-from docmind.answers import neutral
+from docmind.answers import NOT_FOUND, neutral, not_found
 from docmind.blocks import losses_text
 from docmind.cli.context import plain
 from docmind.records.answers import BY_LOOK, NOT_THERE, SEEN, STOPPED, TOLD, Answer, Source
@@ -110,7 +110,8 @@ def print_queue(counts: Mapping[UploadState, int]) -> None:
 
 def print_hits(found: SearchResult | MultimodalResult) -> None:
     if not found.hits:
-        click.echo(_("No pages match."))
+        told = not_found(found)
+        click.echo(_("No pages match.") if told == NOT_FOUND else _(told))
     are_of_days = len({hit.dated for hit in found.hits if hit.dated}) > 1
     for hit in found.hits:
         shown = excerpt(inert(hit.text), found.query, is_marked=sys.stdout.isatty()) or _("(matches by its image)")

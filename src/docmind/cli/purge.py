@@ -106,7 +106,8 @@ def list_receipts(as_json: bool) -> None:
 @receipts_.command("save")
 @click.argument("doc")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The new file to write.")
-def save_receipt(doc: str, output: Path) -> None:
+@json_option
+def save_receipt(doc: str, output: Path, as_json: bool) -> None:
     """Save the receipt of an erased document (id, or the beginning of one) to a file."""
     with opened() as desk:
         found = [one for one in desk.erasures.receipts() if len(doc) >= 4 and one.doc_id.startswith(doc)]
@@ -116,7 +117,10 @@ def save_receipt(doc: str, output: Path) -> None:
                 hint=_("Run `docmind receipt list` to see the receipts."),
             )
         write_whole(output, desk.erasures.text_of(found[0]).encode(), over=False)
-    click.echo(_("The receipt is in {file}.").format(file=output))
+    if as_json:
+        print_json({"file": str(output), "receipt": plain_receipt(found[0])})
+    else:
+        click.echo(_("The receipt is in {file}.").format(file=output))
 
 
 @receipts_.command("verify")

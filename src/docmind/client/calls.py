@@ -174,6 +174,7 @@ CALLS = (
     ),
     # documents
     Call("documents.all", "GET", "/documents", tuple[DocumentInfo, ...]),
+    Call("documents.matching", "POST", "/documents/matching", tuple[DocumentInfo, ...], {"filters": Filters}),
     Call("documents.find", "GET", "/documents/find", DocumentInfo, {"name": Name}),
     Call("documents.get", "GET", "/documents/{doc_id}", DocumentInfo, {"doc_id": Name}),
     Call(

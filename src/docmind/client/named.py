@@ -6,7 +6,7 @@ The command line and MCP take the same parameters, which are the fields of `Quer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -51,13 +51,13 @@ def parameters(operation: Operation, door: str) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def filter_parameters(door: str) -> tuple[Parameter, ...]:
-    """Return the parameters that narrow a search at a door."""
+def filter_parameters(door: str, names: Collection[str] = ()) -> tuple[Parameter, ...]:
+    """Return the parameters that narrow a search at a door, or those of these fields of `Filters`."""
     hints = hints_of(Filters)
     return tuple(
         _parameter(one, *((Title, "") if one.metadata.get("is_single") else (hints[one.name], default_of(one))))
         for one in fields(Filters)
-        if door not in one.metadata.get("absent", ())
+        if door not in one.metadata.get("absent", ()) and (not names or one.name in names)
     )
 
 

@@ -56,11 +56,11 @@ class Completions:
         self._waiting: deque[tuple[str, str, frozenset[str]]] = deque()
         self._work = Background("docmind-completions")
 
-    def begin(self, thread_id: str, checkpoint_id: str, quoted: frozenset[str]) -> None:
-        """Complete a turn, unless that is under way; `quoted` are the quotes of the turn before it."""
+    def begin(self, thread_id: str, checkpoint_id: str, led: frozenset[str]) -> None:
+        """Complete a turn, unless that is under way; `led` are the quotes that led the turn before it."""
         with self._lock:
             if not any(one[:2] == (thread_id, checkpoint_id) for one in self._waiting):
-                self._waiting.append((thread_id, checkpoint_id, quoted))
+                self._waiting.append((thread_id, checkpoint_id, led))
         self._work.start(self._run)
         self._work.wake()
 
@@ -96,9 +96,9 @@ class Completions:
             with self._lock:
                 self._waiting.popleft()
 
-    def _complete(self, thread_id: str, checkpoint_id: str, quoted: frozenset[str]) -> None:
+    def _complete(self, thread_id: str, checkpoint_id: str, led: frozenset[str]) -> None:
         until = time.monotonic() + _PATIENCE_S
-        while self._is_starting(self._searched(self._state(thread_id, checkpoint_id), thread_id, quoted)):
+        while self._is_starting(self._searched(self._state(thread_id, checkpoint_id), thread_id, led)):
             self._work.rest(_PAUSE_S)
             if self._work.is_closed:
                 return
@@ -107,7 +107,7 @@ class Completions:
         with self._runs.alone(thread_id):  # nothing is erased from the turn between this search and its storing
             thread = self._sessions.get_open(thread_id)
             state = self._state(thread_id, checkpoint_id)
-            context = self._searched(state, thread_id, quoted)
+            context = self._searched(state, thread_id, led)
             if self._work.is_closed:
                 return
             self._checkpoints.complete(thread_id, checkpoint_id, self._completed(state, context))
@@ -119,14 +119,14 @@ class Completions:
         values: Any = saved.values
         return values
 
-    def _searched(self, state: State, thread_id: str, quoted: frozenset[str]) -> RunContext:
+    def _searched(self, state: State, thread_id: str, led: frozenset[str]) -> RunContext:
         """Return a run of the turn that has searched, and writes and tells nothing."""
         context = RunContext(
             stop=lambda: False,  # a search is not stopped, nor are its quotes
             report=_report_nothing,
             show=lambda hits: None,
             thread_id=thread_id,
-            quoted=quoted,
+            led=led,
         )
         self._retrieval.ensure(state, context)
         return context

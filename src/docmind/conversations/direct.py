@@ -269,8 +269,7 @@ class DirectAnswers:
         meant = self._meant(topic, scope) if topic else ()
         if topic and not meant:
             return PASSAGES
-        filters = self._catalog.enclosed.widened(scope.filters)
-        documents = [info for info in self._catalog.documents() if _is_within(info, filters)]
+        documents = self._catalog.matching(scope.filters)
         pair = versions_meant(documents, meant or scope.talked_about, intent.version)
         pair = pair or versions_meant(documents, meant, intent.version)
         return replace(intent, doc_ids=pair) if pair else PASSAGES
@@ -377,8 +376,7 @@ class DirectAnswers:
         documents = self._catalog.asked(scope.filters.snapshots)
         if not documents:
             return Reply(_said(none), "documents")
-        filters = self._catalog.enclosed.widened(scope.filters)
-        within = [info for info in documents if _is_within(info, filters)]
+        within = [info for info in self._catalog.matching(scope.filters) if info.status == "ready"]
         shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
         lead = some.format(count=_counted(len(within), language))
         more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
@@ -390,8 +388,7 @@ class DirectAnswers:
         What is talked about are the documents of the latest answer, those of the filter, or the only one.
         """
         documents = self._catalog.asked(scope.filters.snapshots)
-        filters = self._catalog.enclosed.widened(scope.filters)
-        within = [info.doc_id for info in documents if _is_within(info, filters)]
+        within = [info.doc_id for info in self._catalog.matching(scope.filters) if info.status == "ready"]
         if is_this(topic):
             narrowed = within if len(within) == 1 or scope.filters.doc_ids else []
             return tuple([doc_id for doc_id in scope.talked_about if doc_id in within][:SUMMARIZED] or narrowed)
@@ -484,12 +481,6 @@ def _counted(documents: int, language: Language) -> str:
 def _called(info: DocumentInfo) -> set[str]:
     """Return what a document is called, by its file name and its title, in lower case."""
     return {info.document.casefold(), info.label.casefold()}
-
-
-def _is_within(info: DocumentInfo, filters: Filters) -> bool:
-    """Return whether a document that is asked passes the filters: its main language stands for those of its pages."""
-    is_spoken = not filters.languages or info.language in filters.languages
-    return is_spoken and filters.allow(info)
 
 
 def _said(text: str) -> Verified:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from docmind.documents import Catalog
+from docmind.documents import Catalog, Version
 from docmind.embedding import TextEmbedder
 from docmind.errors import ConfigError
 from docmind.records.answers import Source, with_days_apart
@@ -18,7 +19,7 @@ from docmind.search import MultimodalSearch
 from docmind.wording import _, number_text
 
 if TYPE_CHECKING:
-    from docmind.answers import DraftSentence, Passage
+    from docmind.answers import DraftSentence, DraftVerifier, Finding, Passage
 
 MOST_SENTENCES = 1_000
 """Sentences of one text: each takes some tenths of a second, mostly to embed passages, so the longest takes minutes."""
@@ -40,7 +41,8 @@ class Drafts:
 
         Every sentence is there, in its order; what is no claim is not searched for. A sentence is compared with the
         pages found for it and with the first pages of its neighbours, because a text stays with its sources, and "it"
-        names what the sentence before names.
+        names what the sentence before names. What a superseded version of a document says is looked for in its newest
+        version too, where `filters` allow that.
 
         `progress` gets the sentences that are done and all of them, after each; what it raises ends the check. Raises
         `ConfigError` where the text is empty or too long, and what the search raises.
@@ -57,10 +59,10 @@ class Drafts:
                 hint=_("Check it in parts."),
             )
         verifier, sources = DraftVerifier(self._embedder), _Sources(self._catalog.epoch())
-        found = _Found(self, sentences, filters)
+        found, versions = _Found(self, sentences, filters), _Versions(self._catalog, filters)
         checked: list[CheckedSentence] = []
         for at, sentence in enumerate(sentences):
-            finding = verifier.find(sentence, found.around(at)) if sentence.is_claim else NO_CLAIM
+            finding = self._find(verifier, sentence, found.around(at), versions) if sentence.is_claim else NO_CLAIM
             found.degraded.update(dict.fromkeys(finding.degraded))
             cited = [sources.of(*place) for place in finding.places]
             first, second = (*cited, None, None)[:2]
@@ -68,6 +70,19 @@ class Drafts:
             if progress is not None:
                 progress(at + 1, len(sentences))
         return CheckedDraft(text, self._with_provenance(checked), tuple(found.degraded))
+
+    def _find(
+        self, verifier: DraftVerifier, sentence: DraftSentence, passages: list[Passage], versions: _Versions
+    ) -> Finding:
+        """Return what pages say to a sentence, and where these are superseded what the newest versions say."""
+        found = verifier.find(sentence, passages)
+        if not (newest := versions.newest_of(found.doc_ids)):
+            return found
+        more, missing = self.search(sentence.text, replace(versions.filters, doc_ids=tuple(set(newest.values()))))
+        passages += more
+        newest = versions.newest_of({one.hit.doc_id for one in passages})
+        found = verifier.find_newest(sentence, passages, newest, found)
+        return replace(found, degraded=tuple(dict.fromkeys((*found.degraded, *missing))))
 
     def _with_provenance(self, checked: Sequence[CheckedSentence]) -> tuple[CheckedSentence, ...]:
         sources = self._catalog.with_provenance(source for one in checked for source in one.sources)
@@ -108,6 +123,37 @@ class _Found:
             self._passages[at], missing = self._drafts.search(self._sentences[at].text, self._filters)
             self.degraded.update(dict.fromkeys(missing))
         return self._passages[at]
+
+
+class _Versions:
+    """The newest versions of documents among those that filters allow, for one check."""
+
+    def __init__(self, catalog: Catalog, filters: Filters) -> None:
+        self.filters, self._catalog = filters, catalog
+        self._newest: dict[str, Version | None] = {}
+        self._allowed: set[str] | None = None
+
+    def newest_of(self, doc_ids: Collection[str]) -> dict[str, str]:
+        """Return the newest version of each of these documents that is superseded, by id."""
+        newest: dict[str, str] = {}
+        for one in self._catalog.versions(doc_ids).values():
+            last = self._newest_in(one.series)
+            if last is not None and last.is_after(one):
+                newest[one.doc_id] = last.doc_id
+        return newest
+
+    def _newest_in(self, series: str) -> Version | None:
+        if series not in self._newest:
+            if self._allowed is None:
+                self._allowed = set(self._catalog.allowed(self.filters))
+            there = [info.doc_id for info in self._catalog.in_series(series) if info.doc_id in self._allowed]
+            versions = list(self._catalog.versions(there).values())
+            self._newest[series] = reduce(_newer, versions) if versions else None
+        return self._newest[series]
+
+
+def _newer(one: Version, other: Version) -> Version:
+    return other if other.is_after(one) else one
 
 
 class _Sources:

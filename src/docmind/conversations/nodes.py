@@ -317,10 +317,10 @@ class Steps:
         assert resolved is not None
         direct = self._direct
         extractive = direct.lenient if context.is_pointed_at else direct.extractive
-        besides = context.quoted if resolved["is_contextual"] else ()
+        led = context.led if resolved["is_contextual"] else ()
         query = query_of(state["question"])
         extract: Extract = extractive.extract(
-            search_words_of(state), found, besides, query.filters, newest_first=query.newest_first
+            search_words_of(state), found, led, query.filters, newest_first=query.newest_first
         )
         context.degraded += extract.degraded
         if not extract.sources:

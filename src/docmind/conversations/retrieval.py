@@ -42,10 +42,17 @@ class Retrieval:
                 return
         filters = self._catalog.enclosed.widened(filters_of(question["filters"]))
         found = context.shared.of(self._search, self._query(search_words, question, filters))
-        recall = [doc for doc in resolved["recall"] if not filters.doc_ids or doc in filters.doc_ids]
+        recall = self._with_versions(resolved["recall"])
+        recall = [doc for doc in recall if not filters.doc_ids or doc in filters.doc_ids]
         if recall:
             found = self._preferred(found, recall, state, context)
         context.search, context.looks = found, list(found.looks)
+
+    def _with_versions(self, doc_ids: Sequence[str]) -> list[str]:
+        """Return documents with the other versions of each: the newest of them answers, whichever was cited before."""
+        series = dict.fromkeys(one.series for one in self._catalog.versions(doc_ids).values())
+        versions = (info.doc_id for name in series for info in self._catalog.in_series(name))
+        return list(dict.fromkeys((*doc_ids, *versions)))
 
     def _preferred(
         self, found: MultimodalResult, recall: Sequence[str], state: State, context: RunContext

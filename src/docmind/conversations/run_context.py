@@ -64,8 +64,8 @@ class RunContext:
     earlier_documents: frozenset[str] = frozenset()
     """The documents that the answers of these cite, as far as they were there when the run began."""
     topics: tuple[str, ...] = ()
-    quoted: frozenset[str] = frozenset()
-    """The quotes of the previous turn: a follow-up asks for something else."""
+    led: frozenset[str] = frozenset()
+    """The quotes that led the previous answer: what answers a follow-up as well comes before them."""
     search: SearchResult | None = None
     shared: SharedResult = field(default_factory=SharedResult)
     """The result of the search, where recognising the question needed it."""

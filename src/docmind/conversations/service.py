@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from docmind.config import Settings
 from docmind.conversations.answerer import Answerer
+from docmind.conversations.boundary import within
 from docmind.conversations.instructions import Instructions
 from docmind.conversations.sessions import Sessions
 from docmind.errors import DamagedError, NotFoundError, StateRefusedError
@@ -30,6 +31,7 @@ from docmind.records.conversations import (
 )
 from docmind.records.documents import ArtifactRef, readable_name
 from docmind.records.query import Query
+from docmind.records.search import Filters
 from docmind.storage import Database
 
 if TYPE_CHECKING:
@@ -160,10 +162,17 @@ class Conversations:
     def bind(self, thread_id: str, collections: Sequence[str] = (), documents: Sequence[str] = ()) -> Thread:
         """Bind a thread to these collections and documents, by their ids, instead of those it is bound to.
 
-        Without any, it asks all documents. The thread keeps them as `Thread.bound` until they are deleted. `ask` and
-        `start` do not look there: whoever asks passes them on as `filters`. Raises `NotFoundError`.
+        Without any, it asks all documents. The thread keeps them as `Thread.bound` until they are deleted. Its
+        questions are asked there alone; filters of a question can only narrow that. Raises `NotFoundError`.
         """
         return self._sessions.bind(thread_id, collections, documents)
+
+    def scope(self, thread_id: str, filters: Filters = Filters()) -> Filters:
+        """Return the filters under which a question with `filters` is asked in a thread.
+
+        Raises `NotFoundError`, and `ConfigError` where they name only documents that it is not bound to.
+        """
+        return within(filters, self._sessions.get(thread_id).bound, self._answerer.catalog)
 
     def rename(self, thread_id: str, title: str) -> Thread:
         """Rename a thread. Raises `NotFoundError`, `ConfigError`."""
@@ -301,7 +310,8 @@ class Conversations:
     def start(self, query: Query | str, *, thread_id: str, checkpoint_id: str | None = None) -> str:
         """Ask in the background and return the run's id; `web` of the query is the user's consent for this question.
 
-        Raises `NotFoundError`, and `ConfigError` where the query asks nothing.
+        It is asked within what the thread is bound to. Raises `NotFoundError`, and `ConfigError` where the query asks
+        nothing, or only in documents that the thread is not bound to.
         """
         self._sessions.get_open(thread_id)
         runner = self._started()
@@ -341,7 +351,7 @@ class Conversations:
         checkpoint_id: str | None = None,
         on_progress: Watch | None = None,
     ) -> Turn:
-        """Ask and wait; without a thread nothing is stored.
+        """Ask and wait, within what the thread is bound to; without a thread nothing is stored.
 
         `on_progress` is called with each piece that is written.
 

@@ -20,6 +20,7 @@ from langsmith.run_helpers import tracing_context
 from docmind.config import Settings
 from docmind.conversations.agent import Loop, Tools
 from docmind.conversations.answerer import Answerer
+from docmind.conversations.boundary import within
 from docmind.conversations.checkpoints import Checkpoints, Saved
 from docmind.conversations.completions import Completions
 from docmind.conversations.guidance import Guidance
@@ -126,9 +127,14 @@ class TurnRunner:
         )
 
     def begin(self, thread_id: str, query: Query | str, watch: Watch | None = None) -> tuple[LiveRun, Question]:
-        """Create a run for a question. Raises `ConfigError` as `Query.check_for`."""
+        """Create a run for a question, which is asked within what its thread is bound to.
+
+        Raises `ConfigError` as `Query.check_for`, and where the filters name only documents outside of that.
+        """
         query = Query.of(query)
         query.check_for("turn")
+        if thread_id:
+            query = replace(query, filters=within(query.filters, self._sessions.get(thread_id).bound, self._catalog))
         return LiveRun(thread_id, query.question.strip(), watch), new_question(query, self._mode)
 
     def turn(self, run: LiveRun, question: Question, checkpoint_id: str | None) -> Turn:
@@ -211,7 +217,7 @@ class TurnRunner:
     def _to_complete(self, turn: Turn, context: RunContext) -> Turn:
         """Return a turn, which is completed where a model was starting."""
         if turn.is_incomplete:
-            self.completions.begin(context.thread_id or "", turn.checkpoint_id, context.quoted)
+            self.completions.begin(context.thread_id or "", turn.checkpoint_id, context.led)
         return turn
 
     def complete(self, thread_id: str, checkpoint_id: str) -> bool:
@@ -220,7 +226,7 @@ class TurnRunner:
             return True
         turn = self.history(thread_id).turn_at(checkpoint_id)
         if turn.is_incomplete:
-            self.completions.begin(thread_id, turn.checkpoint_id, _quoted(self._before(thread_id, turn.checkpoint_id)))
+            self.completions.begin(thread_id, turn.checkpoint_id, _led(self._before(thread_id, turn.checkpoint_id)))
         return turn.is_incomplete
 
     def once(self, run: LiveRun, question: Question) -> Turn:
@@ -276,7 +282,7 @@ class TurnRunner:
             ),
             earlier_documents=frozenset(cited - erased),
             topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
-            quoted=_quoted(before),
+            led=_led(before),
             degraded=list(self._models.degraded()),
             started=time.perf_counter(),
         )
@@ -299,9 +305,14 @@ def _is_to_write(turn: Turn, context: RunContext) -> bool:
     return turn.answer is not None and awaits_model(turn.answer, context)
 
 
-def _quoted(before: Sequence[Turn]) -> frozenset[str]:
-    """Return the quotes of the previous turn."""
-    return frozenset(source.quote for turn in before[-1:] if turn.answer for source in turn.answer.sources)
+def _led(before: Sequence[Turn]) -> frozenset[str]:
+    """Return the quotes that led the previous answer: those that it cites, of passages that may answer the first."""
+    answer = before[-1].answer if before else None
+    if answer is None:
+        return frozenset()
+    cited = {number for sentence in answer.sentences for number in sentence.sources}
+    led = [source for source in answer.sources if source.n in cited]
+    return frozenset(source.quote for source in (led[:1] if answer.outcome == "maybe" else led))
 
 
 def _title(question: str) -> str:

@@ -459,6 +459,18 @@ class Catalog:
         """
         return list(allowed_documents(self._db, filters))
 
+    def matching(self, filters: Filters) -> list[DocumentInfo]:
+        """Return the documents that the filters allow, whatever their state, the newest first.
+
+        A language is that of most pages of a document.
+        """
+        allowed = set(self.allowed(filters))
+        there = self.documents() if not filters.snapshots else self.indexed()
+        return [
+            info for info in there
+            if info.doc_id in allowed and (not filters.languages or info.language in filters.languages)
+        ]  # fmt: skip
+
     def held_in(self, snapshots: Collection[str]) -> set[str] | None:
         """Return the documents that any of these snapshots holds; None for no snapshots."""
         return held_in(self._db, snapshots) if snapshots else None

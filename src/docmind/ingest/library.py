@@ -36,6 +36,7 @@ from docmind.records.documents import (
     ReadingFacts,
 )
 from docmind.records.reader import Coverage, PageLines
+from docmind.records.search import Filters
 from docmind.records.values import Line, check
 from docmind.rich_text import file_name
 from docmind.runtime import Background, log_mistake
@@ -106,6 +107,10 @@ class Library:
     def all(self) -> tuple[DocumentInfo, ...]:
         """Return all documents, newest first."""
         return tuple(self._catalog.documents())
+
+    def matching(self, filters: Filters) -> tuple[DocumentInfo, ...]:
+        """Return the documents that the filters allow, newest first; a language is that of most pages of a document."""
+        return tuple(self._catalog.matching(filters))
 
     def counts(self) -> tuple[int, int, int]:
         """Return the numbers of documents, pages and nodes outside the bin."""

@@ -9,17 +9,27 @@ from docmind.records.answers import Source
 from docmind.records.search import Degraded
 from docmind.wording import N_
 
-Verdict = Literal["supported", "contradicted", "not found", "no claim"]
-"""A page says it; a page says the same with another number, date, name or a negation; no page says it; or there is
-nothing to check: a heading, a question, a greeting."""
+Verdict = Literal["supported", "outdated", "contradicted", "not found", "no claim"]
+"""A page says it; only a page of a superseded version says it; a page says the same with another number, date, name or
+a negation; no page says it; or there is nothing to check: a heading, a question, a greeting."""
 
 VERDICTS: dict[Verdict, str] = {
     "supported": N_("Supported"),
+    "outdated": N_("Outdated"),
     "contradicted": N_("Contradicted"),
     "not found": N_("Not found"),
     "no claim": N_("No claim"),
 }
 """The words for each verdict, wherever a checked text is shown."""
+
+IN_EARLIER, IN_NEWEST = N_("in an earlier version"), N_("in the newest version")
+"""The words beside the two sources of a sentence that is outdated."""
+
+WITH_SOURCE: tuple[Verdict, ...] = ("supported", "outdated", "contradicted")
+"""The verdicts that rest on a passage."""
+
+UNPROVEN: tuple[Verdict, ...] = ("outdated", "contradicted", "not found")
+"""The verdicts of sentences that the documents, as they are now, do not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +39,8 @@ class CheckedSentence:
     `start` and `end` are its place in the draft; `text` has its words on one line.
 
     `source` is the passage that supports or contradicts it, and None with any other verdict. A sentence that two
-    passages support, each a part of it, has the second one in `also`.
+    passages support, each a part of it, has the second one in `also`; one that is outdated has there what the newest
+    version says in that place, where it says anything like it.
     """
 
     text: str
@@ -40,13 +51,19 @@ class CheckedSentence:
     also: Source | None = None
 
     def __post_init__(self) -> None:
-        if (self.source is not None) != (self.verdict in ("supported", "contradicted")):
+        if (self.source is not None) != (self.verdict in WITH_SOURCE):
             raise ValueError("A sentence has a source where a page supports or contradicts it.")
 
     @property
     def sources(self) -> tuple[Source, ...]:
         """The passages, the first one first."""
         return tuple(one for one in (self.source, self.also) if one is not None)
+
+    def remark(self, source: Source) -> str:
+        """Return the words beside a source of a sentence that is outdated: of which version it is; else nothing."""
+        if self.verdict != "outdated":
+            return ""
+        return IN_EARLIER if source == self.source else IN_NEWEST
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,8 @@ class Filters:
     def allow(self, facts: Facts) -> bool:
         """Return whether a document may match.
 
-        Languages and modalities are those of its pages; what snapshots hold is in the vault (`Catalog.held_in`).
+        Languages and modalities are those of its pages. What snapshots hold, what lies in a document, and the people of
+        the mail that a document came with are in the vault: ask `Catalog.allowed` or `Catalog.matching`.
         """
         return (
             (not self.doc_ids or facts.doc_id in self.doc_ids)
@@ -258,20 +259,28 @@ def kinds_of(kind: str, document: str) -> tuple[str, ...]:
 
 _OF_DOCUMENTS = tuple(one.name for one in fields(Filters) if one.metadata.get("of") == "documents")
 
+OF_LISTS = (*_OF_DOCUMENTS, "languages")
+"""The filters that narrow a list of documents, where a language is that of most pages of a document."""
+
 
 _WORD = re.compile(r"\w+")
 
 
 def has_person(people: str, who: str) -> bool:
-    """Return whether one of several people, parted by "; ", has this address, or all words of this name."""
+    """Return whether one of several people, parted by "; ", has this address, or all words of this name.
+
+    Where `who` has both, as in "Jo Lind <jo@lind.example>", the address tells.
+    """
     wanted = _WORD.findall(_folded(who))
     if not wanted:
         return False
     if "@" in who:
-        return any(
-            _folded(who.strip("<> ")) == _folded(one.rpartition("<")[2].strip("> ")) for one in people.split("; ")
-        )
+        return any(_folded(_address_in(who)) == _folded(_address_in(one)) for one in people.split("; "))
     return any(set(wanted) <= set(_WORD.findall(_folded(one))) for one in people.split("; "))
+
+
+def _address_in(person: str) -> str:
+    return person.rpartition("<")[2].strip("> ")
 
 
 @lru_cache(maxsize=4_096)

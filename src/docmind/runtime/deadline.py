@@ -1,11 +1,13 @@
 """Run callables with a deadline, and measure how long stages take.
 
-Each call runs in its own daemon thread, so one that hangs delays its caller by at most its limit and never delays
-others. A pool of the standard library would wait for a hanging call when the process ends, and queue others behind it.
+Each call runs in its own daemon thread, so one that hangs delays its caller by at most its limit, where it has one, and
+never delays others. A pool of the standard library would wait for a hanging call when the process ends, and queue
+others behind it.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,10 +23,10 @@ AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class TimedCall(Generic[T]):
-    """A callable and its time limit in seconds."""
+    """A callable and its time limit in seconds; None where it is waited for as long as it takes."""
 
     call: Callable[[], T]
-    limit_s: float
+    limit_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class TimedCalls:
 
     def _begin(self, name: str, timed_call: TimedCall[T], started: float, *, patient: bool) -> _Call[T] | str:
         """Start a call and return it, or return why not: an empty string where all threads are in use."""
-        call = _Call[T](started + timed_call.limit_s)
+        call = _Call[T](math.inf if timed_call.limit_s is None else started + timed_call.limit_s)
         with self._changed:
             running = self._running.setdefault(name, set())
 
@@ -88,7 +90,7 @@ class TimedCalls:
                 return any(one.end < time.monotonic() for one in running)
 
             if patient:
-                self._changed.wait_for(lambda: len(running) < self._at_once or is_stuck(), call.end - time.monotonic())
+                self._changed.wait_for(lambda: len(running) < self._at_once or is_stuck(), _left(call))
             if is_stuck():
                 return "It is not back from an earlier search yet."
             if len(running) >= self._at_once:
@@ -158,11 +160,16 @@ def _settle(future: Future[None], start: Callable[[], None]) -> None:
         future.set_result(None)
 
 
+def _left(call: _Call[T]) -> float | None:
+    """Return the seconds until the deadline of a call; None where it has none."""
+    return None if math.isinf(call.end) else max(0.0, call.end - time.monotonic())
+
+
 def _outcome(call: _Call[T] | str, timed_call: TimedCall[T], started: float) -> Outcome[T]:
     if isinstance(call, str):
         return Outcome(Future(), (time.monotonic() - started) * 1000, call)
-    wait([call.future], max(0.0, call.end - time.monotonic()))
-    if call.future.done():
+    wait([call.future], _left(call))
+    if call.future.done() or timed_call.limit_s is None:
         return Outcome(call.future, (call.back - started) * 1000)
     return Outcome(call.future, timed_call.limit_s * 1000, f"It took longer than {timed_call.limit_s:g} s.")
 

@@ -1,6 +1,7 @@
 """The lists of one question: how they are asked and what they return, for words, code and page images.
 
-A list that fails, or takes too long, is reported and left out.
+A list that fails is reported and left out, and so is one of page images that takes too long. A list of words has no
+time limit, as it has none where it is asked alone: a result without it says nothing of the words of documents.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ class Lists:
             deep = replace(query, k=depth[name])
             if name in _KIND:
                 return self.images(name, deep, is_alone=len(depth) == 1)
-            return TimedCall(lambda: self.words(deep, name), self._limit_s)
+            return TimedCall(lambda: self.words(deep, name), None)
 
         outcomes = self._timed_calls.run({name: timed_call(name) for name in depth})
         for name in depth:

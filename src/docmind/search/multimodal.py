@@ -211,7 +211,7 @@ class MultimodalSearch:
             collected.report("image", why[0], reason=why[1])
         if query.question and "text" in depth:
             asked = replace(query, k=depth["text"])
-            words = TimedCall(lambda: self._lists.words(asked, "text"), self._settings.visual.list_timeout_s)
+            words = TimedCall(lambda: self._lists.words(asked, "text"), None)
             collected.settle("text", self._looking.run({"question": words})["question"])
         return looked
 

@@ -93,6 +93,25 @@ def drawn_writing() -> None:
     comparison.draw(replace(found, before=written(), after=written(0.7)), {})
 
 
+def drawn_bare_report() -> None:
+    from dataclasses import replace
+
+    from docmind.records.evaluation import Outcomes
+    from docmind.ui.evaluation import report
+    from ui.evaluation.test_report import run
+
+    nothing: dict = {}
+    report.draw(
+        replace(run(), answerable=0, figures=nothing, by_language=nothing, by_category=nothing, outcomes=Outcomes(),
+                stages=nothing, scores=()),
+        {},
+    )  # fmt: skip
+
+
+def test_a_report_is_drawn_whatever_the_run_lacks() -> None:
+    assert not AppTest.from_function(drawn_bare_report, default_timeout=30).run().exception
+
+
 def test_claims_of_a_language_model_are_told_by_language_and_compared() -> None:
     test = AppTest.from_function(drawn_writing, default_timeout=30).run()
     assert not test.exception

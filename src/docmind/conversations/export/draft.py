@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docmind.conversations.export import content
-from docmind.records.drafts import VERDICTS, CheckedDraft, CheckedSentence
+from docmind.records.drafts import UNPROVEN, VERDICTS, CheckedDraft, CheckedSentence
 from docmind.rich_text import escape, lean, one_line
 from docmind.wording import _
 
@@ -11,7 +11,7 @@ from docmind.wording import _
 def draft_markdown(checked: CheckedDraft) -> str:
     """Return the text with a mark after each sentence, then the passages; only its structure and footnotes are active.
 
-    A supported sentence has the number of its passage alone; a contradicted one, and one that was not found, say so.
+    A supported sentence has the number of its passage alone; one that is not supported by what is valid now says so.
     """
     text, at = "", 0
     for sentence in checked.sentences:
@@ -33,6 +33,6 @@ def _said(sentence: CheckedSentence) -> str:
 
 def _mark(sentence: CheckedSentence) -> str:
     notes = "".join(f"[^{source.n}]" for source in sentence.sources)
-    if sentence.verdict in ("contradicted", "not found"):
+    if sentence.verdict in UNPROVEN:
         return f" *({_(VERDICTS[sentence.verdict]).lower()})*{notes}"
     return notes

@@ -32,6 +32,7 @@ _QUOTE = 240  # characters of a passage that are shown
 _DRAWN = 300  # sentences that are drawn at once; the file has all of them
 _ICONS: dict[Verdict, tuple[str, str]] = {
     "supported": ("check_circle", "green"),
+    "outdated": ("history", "orange"),
     "contradicted": ("error", "red"),
     "not found": ("help", "orange"),
     "no claim": ("remove", "gray"),
@@ -84,7 +85,8 @@ def _form(docmind: DocMind, going: LongWork | None) -> None:
         )
     )
     collections = {one.collection_id: one.name for one in docmind.documents.collections()}
-    filters.choose_filters(docmind.documents.all(), collections, has_figures=docmind.documents.has_figures())
+    documents, has_figures = docmind.documents.all(), docmind.documents.has_figures()
+    filters.choose_filters(docmind, documents, collections, has_figures=has_figures)
     with st.form("check-text-form", border=False):
         st.text_area(_("Text"), key=_TEXT, height=240, max_chars=LONGEST_DRAFT)
         st.file_uploader(_("or a file"), key=_FILE, type=_FILES)
@@ -148,7 +150,10 @@ def _again() -> None:
 def _shown(sentence: CheckedSentence) -> str:
     """Return a sentence with its verdict in words, and its passages as links to their pages."""
     lines = [f"{_badge(sentence.verdict)}  \n{escape(sentence.text, limit=1_000)}"]
-    lines += [f"> {_place(source)}  \n> “{escape(shorten(source.quote, _QUOTE))}”" for source in sentence.sources]
+    for source in sentence.sources:
+        remark = sentence.remark(source)
+        place = f"{_place(source)}, {_(remark)}" if remark else _place(source)
+        lines.append(f"> {place}  \n> “{escape(shorten(source.quote, _QUOTE))}”")
     return "\n\n".join(lines)
 
 

@@ -50,6 +50,7 @@ def draw_question_box(
         dropped.draw(docmind, thread_id)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="choices"):
             filters.choose_filters(
+                docmind,
                 documents,
                 _collections(docmind),
                 has_look=has_look(docmind),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -63,8 +64,8 @@ _NOT_NARROWING = (
 )  # fmt: skip
 """Choices that leave no document out by themselves."""
 _BINDING = (state.FILTER_DOCUMENTS, state.FILTER_COLLECTIONS)
-_BY_DOCUMENTS = (state.FILTER_KINDS, state.FILTER_SINCE, state.FILTER_SENDERS, state.FILTER_YEARS)
-"""The choices that become the documents that have them."""
+_BY_DOCUMENTS = (state.FILTER_SINCE, state.FILTER_YEARS)
+"""The choices that `Filters` has no field for: they become the documents that have them."""
 _ID_LENGTH = 12  # characters of a document's id in the address
 _MOST_YEARS = 12  # that can be chosen
 _MOST_IDS = 100  # in the address
@@ -91,6 +92,7 @@ def follow(
 
 
 def choose_filters(
+    docmind: DocMind,
     documents: Sequence[DocumentInfo],
     collections: Mapping[str, str],
     *,
@@ -106,23 +108,22 @@ def choose_filters(
     `clear` is called by the button that clears the choice, in place of `look_in`.
     """
     names = names_of(documents) | dict(collections) | dict(snapshots)
-    told = _told(documents, names)
+    told = _told(docmind, names)
     style = "secondary" if told else "tertiary"
     with st.popover(told or _("All documents"), icon=":material/filter_alt:", key="filters", type=style):
         offered = _offered(documents, collections, has_look=has_look, has_figures=has_figures, snapshots=snapshots)
         _draw_fields(offered, names)
     if told:
-        if not matching(documents):
+        if not matching(docmind):
             st.caption(f":material/warning: {_('No documents match these filters.')}", width="content")
         label = _("Search all") if to_bind() != Filters() else _("Clear filter")
         st.button(label, key="filters-none", icon=":material/close:", type="tertiary", on_click=clear or look_in)
     _keep()
 
 
-def matching(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
+def matching(docmind: DocMind) -> list[DocumentInfo]:
     """Return the documents that fit the choice of this tab; a language is that of most pages of a document."""
-    languages = _chosen(state.FILTER_LANGUAGES)
-    return [info for info in _narrowed(documents) if not languages or info.language in languages]
+    return _narrowed(docmind, _fields())
 
 
 def to_bind() -> Filters:
@@ -149,26 +150,12 @@ def begin_in(*doc_ids: str, collections: Sequence[str] = ()) -> None:
 
 
 def chosen_filters(docmind: DocMind) -> Filters:
-    """Return the filters that are chosen in this tab; kinds, people and dates become the documents that have them."""
-    languages, collections = tuple(_chosen(state.FILTER_LANGUAGES)), tuple(_chosen(state.FILTER_COLLECTIONS))
-    snapshots, content = tuple(_chosen(state.FILTER_SNAPSHOTS)), tuple(_chosen(state.FILTER_CONTENT))
-    sizes, kinds = (_sizes(), _figure_kinds()) if content else ((), ())
+    """Return the filters that are chosen in this tab; dates become the documents that have them."""
+    chosen = _fields()
     if not any(map(_chosen, _BY_DOCUMENTS)):
-        return Filters(
-            doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
-            modalities=content,
-            languages=languages,
-            tags=tuple(_chosen(state.FILTER_TAGS)),
-            collections=collections,
-            snapshots=snapshots,
-            figure_sizes=sizes,
-            figure_kinds=kinds,
-        )
-    found = tuple(info.doc_id for info in _narrowed(docmind.documents.all()))
-    return Filters(
-        doc_ids=found or (_NONE,), modalities=content, languages=languages, collections=collections,
-        snapshots=snapshots, figure_sizes=sizes, figure_kinds=kinds,
-    )  # fmt: skip
+        return chosen
+    found = tuple(info.doc_id for info in _narrowed(docmind, replace(chosen, languages=())))  # those are of pages
+    return replace(chosen, doc_ids=found or (_NONE,))
 
 
 def chosen_lists() -> tuple[ListName, ...] | None:
@@ -195,9 +182,13 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     parts += [
         escape(names[one], limit=48) if one in names else _("a deleted collection") for one in filters.collections
     ]
+    parts += [kind(one) for one in filters.kinds]
     parts += [escape(tag, limit=32) for tag in filters.tags]
     parts += [language(code) for code in filters.languages]
-    parts += [_("from {name}").format(name=escape(one, limit=36)) for one in filters.senders]
+    parts += [_("from {name}").format(name=escape(_name_of(one), limit=36)) for one in filters.senders]
+    parts += [_("to {name}").format(name=escape(_name_of(one), limit=36)) for one in filters.recipients]
+    if filters.since:
+        parts.append(_("added since {day}").format(day=escape(filters.since)))
     if filters.after or filters.before:
         parts.append(f"{filters.after} – {filters.before}".strip())
     parts += [_as_of(names.get(one, _("a deleted snapshot"))) for one in filters.snapshots]
@@ -207,23 +198,31 @@ def describe(filters: Filters, lists: Collection[ListName], names: Mapping[str, 
     return " · ".join([*parts, *map(_by, ways)])
 
 
-def _narrowed(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
-    """Return the documents that fit all choices but the language. A further way to choose documents belongs here."""
-    ids, kinds, tags = map(_chosen, (state.FILTER_DOCUMENTS, state.FILTER_KINDS, state.FILTER_TAGS))
-    collections = _chosen(state.FILTER_COLLECTIONS)
-    days = [int(each) for each in _chosen(state.FILTER_SINCE)]
-    senders, years = _chosen(state.FILTER_SENDERS), _chosen(state.FILTER_YEARS)
+def _fields() -> Filters:
+    """Return the choices of this tab for which `Filters` has a field. A further field that is chosen belongs here."""
+    content = tuple(_chosen(state.FILTER_CONTENT))
+    return Filters(
+        doc_ids=tuple(_chosen(state.FILTER_DOCUMENTS)),
+        modalities=content,
+        languages=tuple(_chosen(state.FILTER_LANGUAGES)),
+        tags=tuple(_chosen(state.FILTER_TAGS)),
+        kinds=tuple(_chosen(state.FILTER_KINDS)),
+        collections=tuple(_chosen(state.FILTER_COLLECTIONS)),
+        snapshots=tuple(_chosen(state.FILTER_SNAPSHOTS)),
+        senders=tuple(_chosen(state.FILTER_SENDERS)),
+        figure_sizes=_sizes() if content else (),
+        figure_kinds=_figure_kinds() if content else (),
+    )
+
+
+def _narrowed(docmind: DocMind, chosen: Filters) -> list[DocumentInfo]:
+    """Return the documents that pass these filters, and the dates that are chosen in this tab."""
+    days, years = [int(each) for each in _chosen(state.FILTER_SINCE)], _chosen(state.FILTER_YEARS)
     after = time.time() * 1000 - days[0] * _DAY_MS if days else 0.0
     return [
         info
-        for info in documents
-        if (not ids or info.doc_id in ids)
-        and (not collections or not set(collections).isdisjoint(info.collections))
-        and (not kinds or info.kind in kinds)
-        and (not tags or not set(tags).isdisjoint(info.tags))
-        and (not senders or info.sender in senders)
-        and (not years or info.dated[:4] in years)
-        and info.added_at_ms >= after
+        for info in docmind.documents.matching(chosen)
+        if (not years or info.dated[:4] in years) and info.added_at_ms >= after
     ]
 
 
@@ -446,13 +445,13 @@ def _keep() -> None:
             del st.query_params[name]
 
 
-def _told(documents: Sequence[DocumentInfo], names: Mapping[str, str]) -> str:
+def _told(docmind: DocMind, names: Mapping[str, str]) -> str:
     """Describe the choice, a single document by its name; empty where nothing is chosen."""
     ids = _chosen(state.FILTER_DOCUMENTS)
     if len(ids) == 1:
         parts = [escape(names[ids[0]], limit=36)]
     elif any(_chosen(key) for key in _KEYS if key not in _NOT_NARROWING):
-        parts = [_documents(len(matching(documents)))]
+        parts = [_documents(len(matching(docmind)))]
     else:
         parts = []
     parts += [escape(names[one], limit=36) for one in _chosen(state.FILTER_COLLECTIONS)]

@@ -113,15 +113,18 @@ def retry(docmind: DocMind, thread_id: str, checkpoint_id: str) -> None:
 
 
 def ask_everywhere(docmind: DocMind, thread_id: str, turn: Turn) -> None:
-    """Ask the question of a turn again, beside it and without its filters. For callbacks."""
-    _begin(
-        docmind,
-        lambda: docmind.conversations.start(
-            Query(turn.question, mode=turn.mode, lists=turn.lists),
-            thread_id=thread_id,
-            checkpoint_id=turn.before_id,
-        ),
-    )
+    """Ask the question of a turn again, beside it and without its filters. For callbacks.
+
+    A conversation that is bound to some documents no longer is.
+    """
+
+    def begin() -> str:
+        if docmind.conversations.thread(thread_id).bound != Filters():
+            docmind.conversations.bind(thread_id)
+        query = Query(turn.question, mode=turn.mode, lists=turn.lists)
+        return docmind.conversations.start(query, thread_id=thread_id, checkpoint_id=turn.before_id)
+
+    _begin(docmind, begin)
 
 
 def stop(docmind: DocMind, run_id: str) -> None:
