@@ -1,0 +1,99 @@
+"""Versions and series that are made (`series_set.py`): how many series are called versions, how many versions are found.
+
+All files are added to one library, in the order of the set. A pair of one series is a false version where both share
+their `series`; a document is told falsely where adding it names another one of which it is said to be a version.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+from series_set import Pair, Series, pairs, series
+
+from docmind.application import DocMind
+from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, ReadingSettings, Settings
+from docmind.records.documents import Upload
+
+HALVES = ("looked at", "kept back")
+
+
+@dataclass(slots=True)
+class Counted:
+    """What was counted over one half of the set."""
+
+    pairs: int = 0
+    false_pairs: int = 0
+    later: int = 0
+    told: int = 0
+    versions: int = 0
+    found: int = 0
+    misses: list[str] = field(default_factory=list[str])
+
+
+def evaluate(*, show_misses: bool, halves: tuple[str, ...] = HALVES) -> None:
+    """Print the counts of both halves; `show_misses` names what was called falsely, or was not found."""
+    with tempfile.TemporaryDirectory() as place, _library(Path(place)) as desk:
+        for half in halves:
+            is_kept = half == HALVES[1]
+            counted = _counted(
+                desk,
+                [one for one in series() if one.is_kept_back == is_kept],
+                [one for one in pairs() if one.is_kept_back == is_kept],
+            )
+            print(
+                f"{half}: false versions: {counted.false_pairs} of {counted.pairs} pairs of one series,"
+                f" {counted.told} of {counted.later} documents told so; found: {counted.found} of {counted.versions}"
+            )
+            for miss in counted.misses if show_misses else ():
+                print(f"  {miss}")
+
+
+def _library(place: Path) -> DocMind:
+    return DocMind(
+        Settings(
+            data_dir=place / "data",
+            keys=KeySettings(source="file", file=place / "key"),
+            embedding=EmbeddingSettings(model="fake"),
+            llm=LLMSettings(provider="off"),
+            reading=ReadingSettings(ocr="off", image_side_px=400),
+        )
+    )
+
+
+def _counted(desk: DocMind, kinds: list[Series], versions: list[Pair]) -> Counted:
+    counted, false = Counted(), Counter[str]()
+    for one in kinds:
+        ids = [_added(desk, upload) for upload in one.files]
+        told = sum(bool(message) for _doc_id, message in ids)
+        alike = sum(_are_joined(desk, first, second) for (first, _), (second, _) in combinations(ids, 2))
+        counted.pairs += len(ids) * (len(ids) - 1) // 2
+        counted.false_pairs += alike
+        counted.later += len(ids) - 1
+        counted.told += told
+        if alike or told:
+            false[one.kind] = alike
+            counted.misses.append(f"{one.kind}: {alike} pairs falsely, {told} told")
+    for one in versions:
+        (earlier, _), (later, _) = _added(desk, one.earlier), _added(desk, one.later)
+        counted.versions += 1
+        if _are_joined(desk, earlier, later):
+            counted.found += 1
+        else:
+            counted.misses.append(f"{one.kind}: not found")
+    return counted
+
+
+def _added(desk: DocMind, upload: Upload) -> tuple[str, str]:
+    (result,) = desk.add([upload])
+    if not result.doc_id:
+        raise SystemExit(f"{upload.name} was not read: {result.message}")
+    return result.doc_id, result.message
+
+
+def _are_joined(desk: DocMind, first: str, second: str) -> bool:
+    one, other = desk.documents.get(first), desk.documents.get(second)
+    return bool(one.series) and one.series == other.series
