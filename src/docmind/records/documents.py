@@ -325,8 +325,8 @@ class DocumentInfo:
     string. `collections` are ids. `read_as` is the name and title under which an edited document was read, empty for
     others. `deleted_at_ms` is when it was moved to the bin, None outside it. `address` is where a web page was fetched,
     at `fetched_at_ms`; empty and 0 for others. `author` is named by the file's metadata or set by hand. `dated` is the
-    day that the document is about, as 2024-03-31: by its metadata, its front page or its name, or set by hand; empty
-    where none is known. `updated_at_ms` is the last change by a person or by reading, 0 where there was none since
+    day that the document is about, as 2024-03-31: by its front page, its name or its metadata, or set by hand; empty
+    where none is known. `stamped` is the day on which a program made the file, empty where the file does not tell. `updated_at_ms` is the last change by a person or by reading, 0 where there was none since
     changes are noted. `ingestion` tells how it was read, None where it was read before that was noted. `series` is the
     id that all versions of a document share, that of the first; empty where there is one version. `parent` is the
     document in which it came, None for one that was added by itself, and `enclosed` the number of documents that came
@@ -369,6 +369,7 @@ class DocumentInfo:
     message_id: str = ""
     refers_to: str = ""
     topic: str = ""
+    stamped: str = ""
 
     @property
     def shown_title(self) -> str:
