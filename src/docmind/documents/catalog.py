@@ -23,8 +23,8 @@ from docmind.documents.columns import (
     parent_of,
     stored,
 )
+from docmind.documents.dates import chosen_day, has_days, is_of_rows, stated_day, year_in_name
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
-from docmind.documents.dates import chosen_day, has_days, is_of_rows, stated_day
 from docmind.documents.figures import Figures, images_of_figures, put_figures
 from docmind.documents.filtered import allowed_documents, held_in
 from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, stored_ocr
@@ -108,10 +108,16 @@ class Version:
     dated: str
     added_at_ms: int
 
+    @property
+    def time(self) -> str:
+        """The day that it is about, else the year in its name, "" for none."""
+        return self.dated or year_in_name(self.document)
+
     def is_after(self, other: Version) -> bool:
-        """Return whether this version is newer than another."""
-        if self.dated and other.dated and self.dated != other.dated:
-            return self.dated > other.dated
+        """Return whether this version is newer than another; a year alone tells nothing of the days in it."""
+        length = min(len(self.time), len(other.time))
+        if self.time[:length] != other.time[:length]:
+            return self.time > other.time
         return self.added_at_ms > other.added_at_ms
 
 
@@ -191,8 +197,9 @@ class Catalog:
         with self._db.transaction() as db:
             self._db.recount()
             row = db.execute(
-                "SELECT document, title, dated, stamped, added_at_ms, language, is_language_set, (SELECT count(*) FROM nodes n WHERE n.doc_id ="
-                f" d.doc_id), {PAGES_DONE}, {OCR_PAGES} FROM documents d WHERE doc_id = ?",
+                "SELECT document, title, dated, stamped, added_at_ms, language, is_language_set, (SELECT count(*)"
+                f" FROM nodes n WHERE n.doc_id = d.doc_id), {PAGES_DONE}, {OCR_PAGES}"
+                " FROM documents d WHERE doc_id = ?",
                 (doc_id,),
             ).fetchone()
             if row is None:
@@ -200,7 +207,9 @@ class Catalog:
             document, title, dated, stamped, added, known, is_set, passages, pages, ocr_pages = row
             written = known if is_set else language
             if dated in ("", stamped):  # by no word of a person or of the file
-                text, is_sheet = ("", False) if first is None else (first.text, is_of_rows(first.text, first.structure()))
+                text, is_sheet = (
+                    ("", False) if first is None else (first.text, is_of_rows(first.text, first.structure()))
+                )
                 stated = stated_day(text, title or heading, written, is_sheet=is_sheet)
                 is_of_days = is_sheet and has_days(text, written)
                 dated = chosen_day(stated, document, "" if is_of_days else stamped, added)

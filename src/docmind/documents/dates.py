@@ -108,6 +108,8 @@ def _all(key: str) -> frozenset[str]:
 
 
 _ROLES = {"updated": _all("updated"), "dated": _all("dated"), "valid": _all("valid"), "version": _all("version")}
+VERSION = _ROLES["version"]
+"""Words that name a version, or say how far it has come."""
 _BESIDE = _all("document") | _all("joins")
 _WORD = re.compile(r"[^\W\d_]+")
 _CLAUSE = re.compile(r"[|·;()\t•]|\.\s|\s{3,}")
