@@ -1,4 +1,4 @@
-"""Series and versions that are made here: 13 kinds of documents of which each is one of eight, and 16 pairs of versions.
+"""Series and versions that are made here: 13 kinds of documents, eight of each, and 16 pairs of versions.
 
 Those that are `kept back` were written before the rule of `docmind.documents.versions` and not looked at while it was
 fitted. The members of a series share a template, as what one office or program writes does; some have the names that a
@@ -19,14 +19,15 @@ from docmind.records.documents import Upload
 
 EACH = 8  # members of a series
 _MONTHS = {
-    "en": "January February March April May June July August".split(),
-    "de": "Januar Februar März April Mai Juni Juli August".split(),
-    "es": "enero febrero marzo abril mayo junio julio agosto".split(),
-    "fr": "janvier février mars avril mai juin juillet août".split(),
-    "pt": "janeiro fevereiro março abril maio junho julho agosto".split(),
+    "en": ["January", "February", "March", "April", "May", "June", "July", "August"],
+    "de": ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August"],
+    "es": ["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto"],
+    "fr": ["janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août"],
+    "pt": ["janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto"],
 }
 _PEOPLE = (
-    "Ada Marsh", "Bruno Keller", "Carla Nunes", "David Oakes", "Elena Prieto", "Félix Moreau", "Greta Lund", "Hugo Dias",
+    "Ada Marsh", "Bruno Keller", "Carla Nunes", "David Oakes", "Elena Prieto", "Félix Moreau", "Greta Lund",
+    "Hugo Dias",
 )  # fmt: skip
 _PLACES = ("Ashby", "Brendel", "Castro", "Dunmore", "Elvas", "Fontenay", "Grimsby", "Horta")
 
@@ -140,7 +141,8 @@ def _statement(at: int) -> Upload:
 _HARM = (
     "struck a submerged pile while leaving the berth", "lost its rudder in following seas",
     "ran aground on the eastern bank in fog", "caught fire in the engine room", "collided with a moored barge",
-    "capsized after its cargo shifted", "parted a towing line that injured a deckhand", "took water through an open hatch",
+    "capsized after its cargo shifted", "parted a towing line that injured a deckhand",
+    "took water through an open hatch",
 )  # fmt: skip
 
 
@@ -241,7 +243,9 @@ Bitte prüfen Sie die Lieferung bei Empfang und melden Sie Schäden am selben Ta
 
 
 def _timesheet(at: int) -> Upload:
-    days = "\n".join(f"2026-{at + 1:02}-{day:02},{8 + (day + at) % 2},obra {1 + (day + at) % 4}" for day in range(2, 12))
+    days = "\n".join(
+        f"2026-{at + 1:02}-{day:02},{8 + (day + at) % 2},obra {1 + (day + at) % 4}" for day in range(2, 12)
+    )
     return Upload(downloaded("folha de horas", ".csv", at), f"Data,Horas,Obra\n{days}\n".encode())
 
 

@@ -1,4 +1,4 @@
-"""Versions and series that are made (`series_set.py`): how many series are called versions, how many versions are found.
+"""Versions and series that are made (`series_set.py`): how many are called versions, and how many are found.
 
 All files are added to one library, in the order of the set. A pair of one series is a false version where both share
 their `series`; a document is told falsely where adding it names another one of which it is said to be a version.

@@ -37,6 +37,7 @@ _NUMBER = re.compile(  # "Invoice no. 17", "Numéro 41", "Nr.: 4/2025", with wha
 )
 _CODE = re.compile(r"(?=[\w/.-]*\d)(?=[\w/.-]*[^\W\d_]|[\w.-]*[/-]|\d{5})[\w/.-]{3,}")  # NP-2026-3107, 004711
 _QUANTITY = re.compile(r"[-+]?[\d.,\s]*\d\s*(?:%|[^\W\d_]{1,4}\b|[€$£°²³]).*|[-+]?\d[\d.,]*", re.IGNORECASE)
+_FRACTION = re.compile(r"\d+[.,][\d.,]+")
 _CLAUSE = re.compile(r"\(?(?:§ ?|art\. ?)?1[.)]?\s+[^\W\d_]", re.IGNORECASE)
 
 
@@ -107,17 +108,17 @@ def _differs_in_fields(one: Front, other: Front) -> bool:
     compared, differing = 0, 0
     for label in one.fields.keys() & other.fields.keys():
         values = (one.fields[label], other.fields[label])
-        if role_of_label(label) or any(_QUANTITY.fullmatch(value) and not _is_code(value) for value in values):
+        if role_of_label(label) or any(_is_amount(value) for value in values):
             continue  # which version it is, or how much
         compared += 1
         differing += values[0] != values[1] and _is_other(*values)
     return differing > 0 and differing >= _SHARE * compared
 
 
-def _is_code(value: str) -> bool:
-    return (bool(_CODE.fullmatch(value)) and not re.fullmatch(r"[\d.,]+", value)) or (
-        value.isdigit() and len(value) >= 5
-    )
+def _is_amount(value: str) -> bool:
+    """Return whether a value is how much or how many: no day, no month, and no code such as `004711`."""
+    is_code = _CODE.fullmatch(value) is not None and not _FRACTION.fullmatch(value)
+    return _QUANTITY.fullmatch(value) is not None and not is_code and not _times(value)
 
 
 def _is_other(value: str, other: str) -> bool:
@@ -202,7 +203,7 @@ def _names_other(line: str, other: str) -> bool:
         spans = mine[i:i_end], its[j:j_end]
         if all(_is_name(span) for span in spans) and max(map(len, spans)) > 1 and i:
             return True
-        if is_label and not (_is_amount(mine, i_end) or _is_amount(its, j_end)):
+        if is_label and not (_has_unit(mine, i_end) or _has_unit(its, j_end)):
             return True
     return False
 
@@ -211,7 +212,7 @@ def _is_name(words: Sequence[str]) -> bool:
     return all(word[0].isupper() for word in words)
 
 
-def _is_amount(words: Sequence[str], end: int) -> bool:
+def _has_unit(words: Sequence[str], end: int) -> bool:
     """Return whether the word before a place is a number with a unit behind it."""
     return bool(_DIGIT.search(words[end - 1])) and end < len(words)
 

@@ -30,6 +30,7 @@ _MARKS = re.compile(
 )
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:[-_. ]?\d\d){0,2}(?!\d)|(?<!\d)\d\d[-_.]\d\d[-_.](?:19|20)\d\d(?!\d)")
 _NUMBER = re.compile(r"\d+")
+_ONE_WORD = re.compile(r"[ _-]+[^\W\d_]+")  # behind a name, whatever its language: "invoice 14 corrected"
 
 
 def name_of_series(document: str) -> str:
@@ -105,7 +106,7 @@ def _may_be_versions(one: _Compared, other: _Compared) -> bool:
     is_titled = sum(map(str.isalpha, one.title)) >= _LEAST_TITLE
     shorter, longer = sorted((name_of_series(one.document), name_of_series(other.document)), key=len)
     more = longer.removeprefix(shorter) if len(shorter) >= _LEAST_TITLE else longer
-    is_named_alike = shorter == longer or (more[0] in " _-" and not _NUMBER.search(more))
+    is_named_alike = shorter == longer or _ONE_WORD.fullmatch(more) is not None
     return is_named_alike or (is_titled and one.title.casefold() == other.title.casefold())
 
 
