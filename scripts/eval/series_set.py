@@ -1,8 +1,9 @@
-"""Series and versions that are made here: 13 kinds of documents, eight of each, and 16 pairs of versions.
+"""Series and versions that are made here: 17 kinds of documents, eight of each, and 16 pairs of versions.
 
-Those that are `kept back` were written before the rule of `docmind.documents.versions` and not looked at while it was
-fitted. The members of a series share a template, as what one office or program writes does; some have the names that a
-browser gives to downloads, `invoice (1).pdf`. A pair of versions is one thing at two times.
+Those of the part `kept back` were written before the rule of `docmind.documents.likeness` and not looked at while it
+was made. The members of a series share a template, as what one office or program writes does; some have the names that
+a browser gives to downloads, `invoice (1).pdf`. A pair of versions is one thing at two times. The module is long
+because it is data: the texts of all documents.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from reportlab.pdfgen.canvas import Canvas
 
 from docmind.records.documents import Upload
 
+LOOKED_AT, KEPT_BACK = "looked at", "kept back"
 EACH = 8  # members of a series
-_MONTHS = {
+MONTHS = {
     "en": ["January", "February", "March", "April", "May", "June", "July", "August"],
     "de": ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August"],
     "es": ["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto"],
     "fr": ["janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août"],
     "pt": ["janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto"],
 }
-_PEOPLE = (
+PEOPLE = (
     "Ada Marsh", "Bruno Keller", "Carla Nunes", "David Oakes", "Elena Prieto", "Félix Moreau", "Greta Lund",
     "Hugo Dias",
 )  # fmt: skip
@@ -37,7 +39,7 @@ class Series:
     """Documents of one kind, of which none is a version of another."""
 
     kind: str
-    is_kept_back: bool
+    part: str
     files: tuple[Upload, ...]
 
 
@@ -46,7 +48,7 @@ class Pair:
     """Two versions of one document, the earlier first."""
 
     kind: str
-    is_kept_back: bool
+    part: str
     earlier: Upload
     later: Upload
 
@@ -83,7 +85,7 @@ def downloaded(stem: str, ending: str, at: int) -> str:
 
 
 def _bill(at: int) -> Upload:
-    month, net = _MONTHS["en"][at], 61.2 + 7 * ((at * 5) % 8)
+    month, net = MONTHS["en"][at], 61.2 + 7 * ((at * 5) % 8)
     text = f"""Northern Power Invoice
 Northern Power Ltd, 4 Quay Street, Ashby
 Customer: Ada Marsh, 12 Mill Lane, Ashby
@@ -109,7 +111,7 @@ Hafenwerk GmbH, Am Kai 7, 20457 Hamburg
 Personalnummer: 004711
 Name: Bruno Keller
 Steuerklasse: 1
-Abrechnungsmonat: {_MONTHS["de"][at]} 2026
+Abrechnungsmonat: {MONTHS["de"][at]} 2026
 Gesamtbrutto: {gross},00
 Lohnsteuer: {410 + 9 * at},12
 Krankenversicherung: {255 + 3 * at},15
@@ -122,7 +124,7 @@ Rückfragen beantwortet die Personalabteilung in Zimmer 12."""
 
 
 def _statement(at: int) -> Upload:
-    month = _MONTHS["es"][at]
+    month = MONTHS["es"][at]
     rows = [f"{day:02}/{at + 1:02}/2026 | {what} | {amount + at * 3},{day:02}" for day, what, amount in (
         (2, "Recibo de agua", -31), (5, "Nómina", 1840), (11, "Supermercado Lúa", -87), (23, "Alquiler", -650),
     )]  # fmt: skip
@@ -150,9 +152,9 @@ def _accident(at: int) -> Upload:
     text = f"""Marine Accident Investigation Report
 Coastal Safety Agency
 Report number: CSA-{118 + 7 * at}/2025
-Date of the accident: {4 + 3 * at} {_MONTHS["en"][at]} 2025
+Date of the accident: {4 + 3 * at} {MONTHS["en"][at]} 2025
 Place: off {_PLACES[at]}
-Vessel: {_PEOPLE[at].split()[0]} {_PLACES[-1 - at]}
+Vessel: {PEOPLE[at].split()[0]} {_PLACES[-1 - at]}
 1. Summary
 The vessel {_HARM[at]}. {at % 4} persons were injured.
 2. Purpose of the investigation
@@ -160,7 +162,7 @@ The only purpose of an investigation by this agency is to prevent accidents at s
 It is not the purpose to find who is to blame or liable. The report is not admissible in court.
 3. Facts
 The wind was {2 + at} Beaufort. The crew of {3 + at} had rested as the rules require.
-The master, {_PEOPLE[at]}, had held a certificate since {1998 + 2 * at}.
+The master, {PEOPLE[at]}, had held a certificate since {1998 + 2 * at}.
 4. Analysis
 The agency examined the record of the voyage and spoke with all persons on board.
 5. Recommendations
@@ -174,9 +176,9 @@ def _minutes(at: int) -> Upload:
 
 Condomínio Rua das Flores 12, Lisboa
 
-Reunião de {6 + 2 * at} de {_MONTHS["pt"][at]} de 2026, às 19 horas, na sala comum.
+Reunião de {6 + 2 * at} de {MONTHS["pt"][at]} de 2026, às 19 horas, na sala comum.
 
-Presentes: {_PEOPLE[at]}, {_PEOPLE[(at + 3) % 8]} e a administração.
+Presentes: {PEOPLE[at]}, {PEOPLE[(at + 3) % 8]} e a administração.
 
 ## Ordem de trabalhos
 
@@ -199,7 +201,7 @@ def _newsletter(at: int) -> Upload:
     )  # fmt: skip
     data = page(
         "La lettre de l'association du quartier",
-        f"Numéro {41 + at} · {_MONTHS['fr'][at]} 2026",
+        f"Numéro {41 + at} · {MONTHS['fr'][at]} 2026",
         about[at],
         about[(at + 3) % 8],
         "Pour recevoir cette lettre, écrivez à l'association. Pour ne plus la recevoir, répondez à ce courrier.",
@@ -213,7 +215,7 @@ def _lab(at: int) -> Upload:
         "Laboratory report",
         "Riverside Laboratory, 2 Canal Road, Dunmore",
         f"Patient | Greta Lund\nDate of birth | 14 May 1961\nSample | S{40112 + 917 * at}\n"
-        f"Collected | {2 + at} {_MONTHS['en'][at]} 2026",
+        f"Collected | {2 + at} {MONTHS['en'][at]} 2026",
         "Test | Result | Unit | Reference\n"
         f"Haemoglobin | {12.8 + at / 10:.1f} | g/dL | 12.0 to 15.5\nGlucose | {88 + at} | mg/dL | 70 to 99\n"
         f"Creatinine | {0.7 + at / 50:.2f} | mg/dL | 0.5 to 1.1\nSodium | {138 + at % 4} | mmol/L | 135 to 145",
@@ -229,7 +231,7 @@ Gärtnerei Moor, Deichweg 5, 26121 Oldenburg
 
 Lieferschein-Nr.: {77120 + 39 * at}
 Lieferdatum: {at + 2:02}.{at + 3:02}.2026
-Empfänger: {_PEOPLE[at % 3]}, {_PLACES[at % 3]}
+Empfänger: {PEOPLE[at % 3]}, {_PLACES[at % 3]}
 
 Menge | Artikel
 {4 + at} | Buchsbaum im Topf
@@ -254,7 +256,7 @@ def _school_letter(at: int) -> Upload:
             "semana del libro", "cambio de comedor", "carrera solidaria", "foto de la clase")  # fmt: skip
     text = f"""Colegio San Telmo
 
-Vigo, {5 + 2 * at} de {_MONTHS["es"][at]} de 2026
+Vigo, {5 + 2 * at} de {MONTHS["es"][at]} de 2026
 
 Asunto: {what[at]}
 
@@ -304,7 +306,7 @@ The board thanks all employees for their work."""
 def _lease(at: int) -> Upload:
     text = f"""Lease agreement
 
-Between Quay House Ltd, the landlord, and {_PEOPLE[at]}, the tenant, the following is agreed about flat {at + 2} of
+Between Quay House Ltd, the landlord, and {PEOPLE[at]}, the tenant, the following is agreed about flat {at + 2} of
 Quay House, 9 Harbour Road, {_PLACES[0]}.
 
 1. The flat is handed over clean and with two keys.
@@ -312,17 +314,98 @@ Quay House, 9 Harbour Road, {_PLACES[0]}.
 3. Heating costs are settled once a year.
 4. The rent is {790 + 15 * at} euros a month and is paid on the third working day.
 5. A deposit of {2 + at % 2} months' rent is paid before the keys are handed over.
-6. The lease ends on {28 - at} {_MONTHS["en"][at]} 2027.
+6. The lease ends on {28 - at} {MONTHS["en"][at]} 2027.
 """
     return Upload(f"lease_flat_{at + 2}.txt", text.encode())
 
 
-_KINDS: tuple[tuple[str, bool, Callable[[int], Upload]], ...] = (
-    ("bills", False, _bill), ("payslips", False, _payslip), ("bank statements", False, _statement),
-    ("accident reports", False, _accident), ("minutes", False, _minutes), ("newsletters", False, _newsletter),
-    ("lab results", True, _lab), ("delivery notes", True, _delivery), ("timesheets", True, _timesheet),
-    ("school letters", True, _school_letter), ("meter readings", True, _meter),
-    ("quarterly reports", True, _quarterly), ("leases", True, _lease),
+_DONE = (
+    "The crane was painted and the cable replaced.", "Two pumps were taken apart; one waits for a seal.",
+    "The gate of the north yard was welded.", "Nothing moved because of the storm.",
+    "The new foreman began on Tuesday.", "Three lorries of gravel came from the quarry.",
+    "The surveyor measured the quay and found no sinking.", "The power failed twice for an hour.",
+)  # fmt: skip
+
+
+def _weekly(at: int) -> Upload:
+    text = f"""Weekly report
+
+Date: {2 + 3 * at} {MONTHS["en"][at]} 2026
+Team: North yard
+Written for: Harbour Freight, head of works
+
+{_DONE[at]} {_DONE[(at + 3) % 8]}
+Hours worked: {310 + 7 * at}. Accidents: none.
+The next report follows in a week.
+"""
+    return Upload(downloaded("weekly report", ".txt", at), text.encode())
+
+
+def _log(at: int) -> Upload:
+    text = f"""Tagebuch der Wetterstation Moor
+
+{3 + at}. {MONTHS["de"][at]} 2026
+
+Temperatur um sieben Uhr: {4 + at} Grad
+Luftdruck: {1002 + 3 * at} hPa
+Niederschlag: {at},{at} mm
+Wind: {1 + at % 5} Beaufort
+
+Die Station steht auf dem Deich und wird jeden Tag um sieben Uhr abgelesen.
+"""
+    return Upload(downloaded("tagebuch", ".txt", at), text.encode())
+
+
+def _letter(at: int) -> Upload:
+    about = (
+        "Votre demande de place de parking est acceptée à partir du mois prochain.",
+        "Le chauffage est révisé mardi; laissez l'accès aux radiateurs.", "Nous avons reçu votre plainte sur le bruit.",
+        "La porte de la cave se ferme désormais à clé.",
+        "Les charges de l'année sont réglées, merci de votre patience.",
+        "Le balcon est repeint en vert, les travaux durent trois jours.", "Un nouveau gardien vous salue.",
+        "Le jardin est ouvert aux enfants le mercredi.",
+    )  # fmt: skip
+    text = f"""Régie Moreau, gérance d'immeubles
+
+8 rue du Lavoir, Fontenay
+
+Fontenay, le {4 + 2 * at} {MONTHS["fr"][at]} 2026
+
+Madame, Monsieur,
+
+{about[at]}
+
+Nous restons à votre disposition pour toute question et vous prions d'agréer nos salutations distinguées.
+
+La gérance
+"""
+    return Upload(downloaded("lettre", ".txt", at), text.encode())
+
+
+def _council(at: int) -> Upload:
+    text = f"""# Acta del consejo escolar
+
+Fecha: {3 + 2 * at} de {MONTHS["es"][at]} de 2026
+Asistentes: Elena Prieto, Carla Nunes, Hugo Dias
+
+1. {("Se aprueba el calendario.", "Se elige la empresa del comedor.", "Se revisan las cuentas.")[at % 3]}
+2. {("El patio se pinta.", "Se compran libros.", "La biblioteca abre más horas.", "Se despide al conserje.")[at % 4]}
+3. Ruegos y preguntas: {("ninguno", "el autobús", "las becas")[at % 3]}.
+
+Sin más asuntos se levanta la sesión.
+"""
+    return Upload(f"acta_{'abcdefgh'[at]}.md", text.encode())
+
+
+_KINDS: tuple[tuple[str, str, Callable[[int], Upload]], ...] = (
+    ("weekly reports", LOOKED_AT, _weekly), ("logs", LOOKED_AT, _log), ("letters", LOOKED_AT, _letter),
+    ("council", LOOKED_AT, _council),
+    ("bills", LOOKED_AT, _bill), ("payslips", LOOKED_AT, _payslip), ("bank statements", LOOKED_AT, _statement),
+    ("accident reports", LOOKED_AT, _accident), ("minutes", LOOKED_AT, _minutes),
+    ("newsletters", LOOKED_AT, _newsletter),
+    ("lab results", KEPT_BACK, _lab), ("delivery notes", KEPT_BACK, _delivery), ("timesheets", KEPT_BACK, _timesheet),
+    ("school letters", KEPT_BACK, _school_letter), ("meter readings", KEPT_BACK, _meter),
+    ("quarterly reports", KEPT_BACK, _quarterly), ("leases", KEPT_BACK, _lease),
 )  # fmt: skip
 
 
@@ -505,54 +588,55 @@ def pairs() -> list[Pair]:
     """Return all pairs of versions."""
     table = "Item,Price\nLamp,{}\nDesk,{}\nChair,{}\nStool,35\nShelf,60\n"
     budget = "Partida,Importe\nObra,{}\nMuebles,{}\nLicencias,900\nReserva,{}\n"
-    rows: Sequence[tuple[str, bool, str, bytes, str, bytes]] = (
-        ("lease", False, "lease.txt", _LEASE.format(rent=900, garden="").encode(),
+    rows: Sequence[tuple[str, str, str, bytes, str, bytes]] = (
+        ("lease", LOOKED_AT, "lease.txt", _LEASE.format(rent=900, garden="").encode(),
          "lease (2).txt", _LEASE.format(rent=950, garden="Hedges are cut twice a year.").encode()),
-        ("policy", False, "travel-policy-2025.pdf", pdf(_POLICY.format(year=2025, far=600, meal=28, hotel=95)),
+        ("policy", LOOKED_AT, "travel-policy-2025.pdf", pdf(_POLICY.format(year=2025, far=600, meal=28, hotel=95)),
          "travel-policy-2026.pdf", pdf(_POLICY.format(year=2026, far=800, meal=31, hotel=110))),
-        ("price list", False, "prices.csv", table.format(19, 210, 85).encode(),
+        ("price list", LOOKED_AT, "prices.csv", table.format(19, 210, 85).encode(),
          "prices v2.csv", table.format(24, 235, 90).encode()),
-        ("contract", False, "Vertrag Entwurf.md",
+        ("contract", LOOKED_AT, "Vertrag Entwurf.md",
          _CONTRACT.format(state="Entwurf vom 3. Juni 2026", party="Greta Lund", fee=480, more="nicht").encode(),
          "Vertrag unterschrieben.md",
          _CONTRACT.format(state="Fassung vom 17. Juni 2026", party="Greta Lund Service",
                           fee=510, more="um ein Jahr").encode()),
-        ("handbook", False, "guide.html", _handbook(2025, "Le jardin est ouvert jusqu'à vingt heures."),
+        ("handbook", LOOKED_AT, "guide.html", _handbook(2025, "Le jardin est ouvert jusqu'à vingt heures."),
          "guide-nouveau.html", _handbook(2026, "Le jardin est ouvert jusqu'à vingt-deux heures. Les chiens restent"
                                                " en laisse.")),
-        ("vitae", False, "cv_2024.md", _vitae("Janeiro de 2024", "- desde 2021: chefe de laboratório, Horta\n"),
+        ("vitae", LOOKED_AT, "cv_2024.md", _vitae("Janeiro de 2024", "- desde 2021: chefe de laboratório, Horta\n"),
          "cv_2026.md", _vitae("Fevereiro de 2026", "- desde 2025: consultora, Lisboa\n- 2021 a 2025: chefe de"
                                                    " laboratório, Horta\n")),
-        ("house rules", False, "reglamento.txt",
+        ("house rules", LOOKED_AT, "reglamento.txt",
          _RULES.format(version="Versión 2.1", quiet="once", last="Los perros van con correa.").encode(),
          "reglamento 2026.txt",
          _RULES.format(version="Versión 3.0", quiet="diez", last="Los perros van con correa y bozal.").encode()),
-        ("corrected bill", False, "invoice 2026-014.txt",
+        ("corrected bill", LOOKED_AT, "invoice 2026-014.txt",
          _CORRECTED.format(date="2 March 2026", table="340.00", total="420.00").encode(),
          "invoice 2026-014 corrected.txt",
          _CORRECTED.format(date="9 March 2026", table="310.00", total="390.00").encode()),
-        ("statutes", True, "Satzung.pdf", pdf(_STATUTES.format(date="12. März 2019", age=16, fee=90, board="drei")),
+        ("statutes", KEPT_BACK, "Satzung.pdf",
+         pdf(_STATUTES.format(date="12. März 2019", age=16, fee=90, board="drei")),
          "Satzung neu.pdf", pdf(_STATUTES.format(date="8. März 2025", age=14, fee=110, board="fünf"))),
-        ("work contract", True, "contrat v1.txt", _WORK.format(hours=35, pay=2450, date="3 juin 2026").encode(),
+        ("work contract", KEPT_BACK, "contrat v1.txt", _WORK.format(hours=35, pay=2450, date="3 juin 2026").encode(),
          "contrat v2.txt", _WORK.format(hours=32, pay=2390, date="18 juin 2026").encode()),
-        ("insurance", True, "policy.html", _insured("14 January 2025", "240,000", "40,000", 212),
+        ("insurance", KEPT_BACK, "policy.html", _insured("14 January 2025", "240,000", "40,000", 212),
          "policy (1).html", _insured("9 January 2026", "260,000", "45,000", 238)),
-        ("draft minutes", True, "board 4 May draft.md",
+        ("draft minutes", KEPT_BACK, "board 4 May draft.md",
          _BOARD.format(state="Draft", crane="The crane is bought for 80,000 euros.", by="Ada Marsh").encode(),
          "board 4 May approved.md",
          _BOARD.format(state="Approved on 3 August 2026", crane="The crane is leased, not bought.",
                        by="Ada Marsh").encode()),
-        ("manual", True, "B-200_revA.pdf",
+        ("manual", KEPT_BACK, "B-200_revA.pdf",
          pdf(_MANUAL.format(revision="Revisão A, 03/2024", warm=40, often="uma vez por mês", more="")),
          "B-200_revB.pdf",
          pdf(_MANUAL.format(revision="Revisão B, 11/2025", warm=45, often="todas as semanas",
                             more="A bomba não é para crianças."))),
-        ("budget", True, "presupuesto.csv", budget.format(12000, 3400, 1500).encode(),
+        ("budget", KEPT_BACK, "presupuesto.csv", budget.format(12000, 3400, 1500).encode(),
          "presupuesto final.csv", budget.format(13250, 3100, 1200).encode()),
-        ("project plan", True, "plan.txt",
+        ("project plan", KEPT_BACK, "plan.txt",
          _PLAN.format(date="9 February 2026", first="June", second="October", cost=4).encode(),
          "plan_b.txt", _PLAN.format(date="2 April 2026", first="July", second="December", cost=5).encode()),
-        ("telephone list", True, "Telefonliste.txt", _STAFF.format(date="März 2025", carla=13, more="").encode(),
+        ("telephone list", KEPT_BACK, "Telefonliste.txt", _STAFF.format(date="März 2025", carla=13, more="").encode(),
          "Telefonliste.txt", _STAFF.format(date="Januar 2026", carla=23, more="Félix Moreau: 17").encode()),
     )  # fmt: skip
     return [Pair(kind, kept, Upload(a, one), Upload(b, other)) for kind, kept, a, one, b, other in rows]

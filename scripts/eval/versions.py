@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
-from series_set import Pair, Series, pairs, series
+import series_later
+import series_set
+from series_set import KEPT_BACK, LOOKED_AT, Pair, Series
 
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, ReadingSettings, Settings
 from docmind.records.documents import Upload
 
-HALVES = ("looked at", "kept back")
+PARTS = (LOOKED_AT, KEPT_BACK, series_later.PART)
 
 
 @dataclass(slots=True)
 class Counted:
-    """What was counted over one half of the set."""
+    """What was counted over one part of the set."""
 
     pairs: int = 0
     false_pairs: int = 0
@@ -34,18 +36,21 @@ class Counted:
     misses: list[str] = field(default_factory=list[str])
 
 
-def evaluate(*, show_misses: bool, halves: tuple[str, ...] = HALVES) -> None:
-    """Print the counts of both halves; `show_misses` names what was called falsely, or was not found."""
+def evaluate(*, show_misses: bool, parts: tuple[str, ...] = PARTS) -> None:
+    """Print the counts of each part; `show_misses` names what was called falsely, or was not found."""
+    series, pairs = (
+        [*series_set.series(), *series_later.series()],
+        [*series_set.pairs(), *series_later.pairs()],
+    )
     with tempfile.TemporaryDirectory() as place, _library(Path(place)) as desk:
-        for half in halves:
-            is_kept = half == HALVES[1]
+        for part in parts:
             counted = _counted(
                 desk,
-                [one for one in series() if one.is_kept_back == is_kept],
-                [one for one in pairs() if one.is_kept_back == is_kept],
+                [one for one in series if one.part == part],
+                [one for one in pairs if one.part == part],
             )
             print(
-                f"{half}: false versions: {counted.false_pairs} of {counted.pairs} pairs of one series,"
+                f"{part}: false versions: {counted.false_pairs} of {counted.pairs} pairs of one series,"
                 f" {counted.told} of {counted.later} documents told so; found: {counted.found} of {counted.versions}"
             )
             for miss in counted.misses if show_misses else ():

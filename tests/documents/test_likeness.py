@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docmind.blocks import PageBlock
-from docmind.documents.likeness import front_of, likeness, tells_apart, words_of
+from docmind.documents.likeness import are_of_other_days, front_of, likeness, tells_apart, words_of
 from each import each_of
 
 
@@ -49,6 +49,29 @@ def test_another_number_period_day_party_or_subject_tells_a_series(one: str, oth
 )  # fmt: skip
 def test_what_tells_which_version_it_is_does_not_tell_a_series(one: str, other: str) -> None:
     assert not differ(one, other)
+
+
+@each_of(
+    "one, other, differ_in_day",
+    [
+        ("Log\n3 May 2026\nRain.", "Log\n4 May 2026\nSun.", True),
+        ("Report\nDate: 3 May 2026\nTeam: North", "Report\nDate: 4 May 2026\nTeam: North", True),
+        ("Report\nDate: 3 May 2026", "Report\nDate: 3 May 2026", False),
+        ("Report\nDate: 3 May 2026", "Report", False),
+        ("Report\nDate: 3 May 2026\nDraft", "Report\nDate: 4 May 2026\nFinal", False),
+        ("Invoice no. 14\nDate: 3 May 2026", "Invoice no. 14\nDate: 4 May 2026", False),
+        ("Letter\n3 May 2026\nThe roof is revised.", "Letter\n4 May 2026\nThe roof is revised.", True),
+    ],
+)  # fmt: skip
+def test_documents_of_two_days_may_be_a_series(one: str, other: str, differ_in_day: bool) -> None:
+    assert are_of_other_days(front_of(one, (), ""), front_of(other, (), "")) == differ_in_day
+
+
+def test_where_names_mark_versions_another_person_proves_nothing() -> None:
+    fronts = [front_of(f"Brief\nManager: {name}", (), "") for name in ("Ada Marsh", "Greta Lund")]
+    assert (tells_apart(*fronts), tells_apart(*fronts, are_marked=True)) == (True, False)
+    numbered = [front_of(f"Brief no. {number}", (), "") for number in (3, 4)]
+    assert tells_apart(*numbered, are_marked=True)
 
 
 def test_the_rows_of_a_table_are_its_data() -> None:

@@ -69,7 +69,7 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "de": {
         "dated": "datum ausgestellt erstellt gedruckt unterzeichnet ausstellungsdatum erstellungsdatum druckdatum",
-        "updated": "stand aktualisiert geändert überarbeitet",
+        "updated": "stand aktualisiert geändert überarbeitet genehmigt",
         "valid": "gültig gilt kraft",
         "version": "version fassung ausgabe auflage entwurf revision status",
         "document": "rechnung brief bericht dokument beleg angebot vertrag bescheid auszug bescheinigung",
@@ -77,7 +77,7 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "es": {
         "dated": "fecha fechado fechada emitido emitida emisión expedido expedida impreso firmado publicado",
-        "updated": "actualizado actualizada actualización revisado revisada modificado",
+        "updated": "actualizado actualizada actualización revisado revisada modificado aprobado aprobada",
         "valid": "válido válida vigente vigor",
         "version": "versión revisión edición borrador estado",
         "document": "factura carta informe documento recibo presupuesto contrato certificado extracto aviso",
@@ -85,7 +85,7 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "fr": {
         "dated": "date daté datée émis émise émission établi établie imprimé signé publié fait",
-        "updated": "jour révisé révisée modifié modifiée",
+        "updated": "jour révisé révisée modifié modifiée approuvé approuvée",
         "valid": "valable vigueur",
         "version": "version révision édition brouillon projet statut",
         "document": "facture lettre rapport document reçu devis contrat attestation relevé avis",
@@ -93,7 +93,7 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "pt": {
         "dated": "data datado datada emitido emitida emissão impresso assinado publicado feito",
-        "updated": "atualizado atualizada atualização revisto revista alterado",
+        "updated": "atualizado atualizada atualização revisto revista alterado aprovado aprovada",
         "valid": "válido válida vigente vigor",
         "version": "versão revisão edição rascunho estado",
         "document": "fatura factura carta relatório documento recibo orçamento contrato certificado extrato aviso",
@@ -107,8 +107,8 @@ def _all(key: str) -> frozenset[str]:
     return frozenset(word for words in _WORDS.values() for word in words[key].split())
 
 
-_ROLES = {"updated": _all("updated"), "dated": _all("dated"), "valid": _all("valid"), "version": _all("version")}
-VERSION = _ROLES["version"]
+_ROLES = {role: _all(role) for role in ("updated", "valid", "version", "dated")}  # `date` alone says the least
+VERSION = _ROLES["version"] | _ROLES["updated"]
 """Words that name a version, or say how far it has come."""
 _BESIDE = _all("document") | _all("joins")
 _WORD = re.compile(r"[^\W\d_]+")

@@ -17,8 +17,12 @@ from typing import Any
 from docmind.blocks import PageBlock
 from docmind.documents.dates import MONTH, VERSION, days, is_alone, role_of, role_of_label
 
-ALIKE = 0.3
-"""Jaccard index of the trigrams of words, from which on two files of one name or title may be versions."""
+ALIKE, ALIKE_OF_OTHER_DAY = 0.3, 0.65
+"""Jaccard index of the trigrams of words, from which on two files of one name or title may be versions.
+
+The second is for documents of two days with nothing that names a version: of the reports, letters and minutes of
+`scripts/eval versions` that have no other mark of a series the most alike have .61.
+"""
 _SHORT, _ALIKE_IF_SHORT = 200, 0.75  # words of a short text, and the same of its words without numbers
 _HEAD, _LEAST_HEAD = 20, 3  # lines of a head, and those after which a numbered clause ends it
 _LABEL = 5  # words of a label
@@ -43,12 +47,18 @@ _CLAUSE = re.compile(r"\(?(?:§ ?|art\. ?)?1[.)]?\s+[^\W\d_]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What stands at the top of a document: its lines, its fields, and all days of its first page."""
+    """What stands at the top of a document: its lines, its fields, and all days of its first page.
+
+    `dated` is the day that it gives as its own, "" where it gives none. `is_version` tells that it names a version, or
+    from when on it holds.
+    """
 
     title: str
     lines: tuple[str, ...]
     fields: Mapping[str, str]
     days: frozenset[str]
+    dated: str
+    is_version: bool
 
 
 def front_of(text: str, structure: Sequence[PageBlock], title: str, language: str = "") -> Front:
@@ -70,7 +80,25 @@ def front_of(text: str, structure: Sequence[PageBlock], title: str, language: st
         elif label:
             fields[label] = value
     named = frozenset(one.day for one in days(text, language))
-    return Front(title, tuple(lines), {name: value for name, value in fields.items() if name not in twice}, named)
+    once = {name: value for name, value in fields.items() if name not in twice}
+    roles = [
+        ("dated" if is_alone(line, one.start, one.end) else role_of(line, one.start), one.day)
+        for line in lines
+        for one in days(line, language)
+    ]
+    dated = next((day for role, day in roles if role == "dated"), "")
+    is_version = any(role not in ("", "dated") for role, _day in roles) or any(map(_names_version, lines))
+    return Front(title, tuple(lines), once, named, dated, is_version)
+
+
+def are_of_other_days(one: Front, other: Front) -> bool:
+    """Return whether two documents are of different days, and nothing tells that this is all the difference.
+
+    A number that both have, as a corrected bill has that of the first one, or the name of a version tells so.
+    """
+    if not (one.dated and other.dated) or one.dated == other.dated or one.is_version or other.is_version:
+        return False
+    return set(_numbers(one)).isdisjoint(_numbers(other))
 
 
 def _without_data(text: str, structure: Sequence[PageBlock]) -> str:
@@ -83,12 +111,15 @@ def _without_data(text: str, structure: Sequence[PageBlock]) -> str:
     return "\n".join([*kept, text[at:]])
 
 
-def tells_apart(one: Front, other: Front) -> bool:
-    """Return whether the heads of two documents prove that neither is a version of the other."""
+def tells_apart(one: Front, other: Front, *, are_marked: bool = False) -> bool:
+    """Return whether the heads of two documents prove that neither is a version of the other.
+
+    Where the names of their files say that they are versions (`are_marked`), another person or subject proves nothing.
+    """
     return (
-        _differs_in_fields(one, other)
+        _differs_in_fields(one, other, are_marked=are_marked)
         or _differs_in_numbers(one, other)
-        or _differs_in_lines(one, other)
+        or _differs_in_lines(one, other, are_marked=are_marked)
         or _is_of_other_days(one, other)
     )
 
@@ -103,7 +134,7 @@ def _field(line: str) -> tuple[str, str]:
     return (label.casefold(), value) if is_label else ("", "")
 
 
-def _differs_in_fields(one: Front, other: Front) -> bool:
+def _differs_in_fields(one: Front, other: Front, *, are_marked: bool) -> bool:
     """Return whether enough fields that tell what the document is about have other values."""
     compared, differing = 0, 0
     for label in one.fields.keys() & other.fields.keys():
@@ -111,7 +142,7 @@ def _differs_in_fields(one: Front, other: Front) -> bool:
         if role_of_label(label) or any(_is_amount(value) for value in values):
             continue  # which version it is, or how much
         compared += 1
-        differing += values[0] != values[1] and _is_other(*values)
+        differing += values[0] != values[1] and _is_other(*values, are_marked=are_marked)
     return differing > 0 and differing >= _SHARE * compared
 
 
@@ -121,8 +152,8 @@ def _is_amount(value: str) -> bool:
     return _QUANTITY.fullmatch(value) is not None and not is_code and not _times(value)
 
 
-def _is_other(value: str, other: str) -> bool:
-    """Return whether two values are another day, month or number, or have no word in common."""
+def _is_other(value: str, other: str, *, are_marked: bool) -> bool:
+    """Return whether two values are another day, month or number, or have no word in common and are not marked."""
     times = [
         {one.day for one in days(text)} | {found[0].casefold() for found in MONTH.finditer(text)}
         for text in (value, other)
@@ -133,29 +164,30 @@ def _is_other(value: str, other: str) -> bool:
     if codes[0] and codes[1]:
         return codes[0].isdisjoint(codes[1])
     words = [{word for word in _WORD.findall(text.casefold()) if not _DIGIT.search(word)} for text in (value, other)]
-    return bool(words[0]) and bool(words[1]) and words[0].isdisjoint(words[1])
+    return not are_marked and bool(words[0]) and bool(words[1]) and words[0].isdisjoint(words[1])
 
 
 def _differs_in_numbers(one: Front, other: Front) -> bool:
     """Return whether what is numbered at the top has other numbers, all of them: a bill, an issue, a report."""
-    codes = [
-        [found["code"].rstrip(".-/") for line in front.lines for found in _NUMBER.finditer(line)]
-        for front in (one, other)
-    ]
+    codes = [_numbers(front) for front in (one, other)]
     return len(codes[0]) == len(codes[1]) > 0 and all(a != b for a, b in zip(*codes, strict=True))
 
 
-def _differs_in_lines(one: Front, other: Front) -> bool:
+def _numbers(front: Front) -> list[str]:
+    return [found["code"].rstrip(".-/") for line in front.lines for found in _NUMBER.finditer(line)]
+
+
+def _differs_in_lines(one: Front, other: Front, *, are_marked: bool) -> bool:
     """Return whether a line that both have at the top names another day, month, number or name."""
     pairs = (
         (mine, its) for mine, its in _pairs(one.lines, other.lines) if not (_is_left_out(mine) or _is_left_out(its))
     )
-    return any(_names_other_time(mine, its) or _names_other(mine, its) for mine, its in pairs)
+    return any(_names_other_time(mine, its) or (not are_marked and _names_other(mine, its)) for mine, its in pairs)
 
 
 def _is_left_out(line: str) -> bool:
     """Return whether a line is a field or a row, or tells of the version: its name, or the day of the document."""
-    if "|" in line or _field(line)[0] or not VERSION.isdisjoint(_WORD.findall(line.casefold())):
+    if "|" in line or _field(line)[0] or _names_version(line):
         return True
     return any(is_alone(line, start, end) or role_of(line, start) for start, end in _times(line))
 
@@ -166,6 +198,12 @@ def _pairs(mine: Sequence[str], its: Sequence[str]) -> Iterable[tuple[str, str]]
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
         if kind == "replace":
             yield from zip(mine[i:i_end], its[j:j_end], strict=False)
+
+
+def _names_version(line: str) -> bool:
+    """Return whether a line that is no sentence has a word of versions: "Second edition", "Approved by the board"."""
+    is_sentence = line.endswith((".", ",", ";")) or len(line.split()) > _OF_LABEL
+    return not is_sentence and not VERSION.isdisjoint(_WORD.findall(line.casefold()))
 
 
 def _times(line: str) -> list[tuple[int, int]]:
@@ -223,13 +261,13 @@ def _is_of_other_days(one: Front, other: Front) -> bool:
     return least >= _DAYS and len(one.days & other.days) < _SAME_DAYS * least
 
 
-def likeness(one: Sequence[str], other: Sequence[str]) -> float:
+def likeness(one: Sequence[str], other: Sequence[str], *, is_strict: bool = False) -> float:
     """Return the Jaccard index of trigrams; of a short text that of its words, whatever its numbers, if that is high.
 
-    A few changed prices leave a short list hardly a trigram.
+    A few changed prices leave a short list hardly a trigram. With `is_strict` trigrams alone count.
     """
     trigrams = _jaccard(Counter(set(_trigrams(one))), Counter(set(_trigrams(other))))
-    if max(len(one), len(other)) > _SHORT:
+    if is_strict or max(len(one), len(other)) > _SHORT:
         return trigrams
     plain = _jaccard(*(Counter(word for word in text if not _DIGIT.search(word)) for text in (one, other)))
     return max(trigrams, plain if plain >= _ALIKE_IF_SHORT else 0.0)

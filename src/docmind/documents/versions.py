@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 
 from docmind.documents.catalog import Catalog, Version
-from docmind.documents.likeness import ALIKE, Front, front_of, likeness, tells_apart, words_of
+from docmind.documents.likeness import (
+    ALIKE,
+    ALIKE_OF_OTHER_DAY,
+    Front,
+    are_of_other_days,
+    front_of,
+    likeness,
+    tells_apart,
+    words_of,
+)
 from docmind.errors import DamagedError
 from docmind.records.documents import DocumentInfo
 from docmind.storage import Connection
@@ -28,6 +37,7 @@ _MARKS = re.compile(
     r"[\s_.-]*(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
     r"(?:v|ver|version|rev|r)[ ._-]?\d{1,3}(?:\.\d{1,3})?))$"
 )
+_COPY = re.compile(r"(?:\s*\(\d{1,2}\))+$")
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:[-_. ]?\d\d){0,2}(?!\d)|(?<!\d)\d\d[-_.]\d\d[-_.](?:19|20)\d\d(?!\d)")
 _NUMBER = re.compile(r"\d+")
 _ONE_WORD = re.compile(r"[ _-]+[^\W\d_]+")  # behind a name, whatever its language: "invoice 14 corrected"
@@ -40,6 +50,12 @@ def name_of_series(document: str) -> str:
     while (shorter := _MARKS.sub("", name)) and shorter != name:
         name = shorter
     return " ".join(name.split())
+
+
+def _is_marked(document: str) -> bool:
+    """Return whether the name of a file says that it is a version; `(2)` is what a browser makes of any second file."""
+    name = _COPY.sub("", document.casefold().rpartition(".")[0])
+    return _MARKS.search(name) is not None
 
 
 def numbered_apart(document: str, other: str) -> bool:
@@ -89,10 +105,15 @@ def _most_alike(catalog: Catalog, own: _Compared, others: Sequence[_Compared]) -
     words = _words(catalog, own.doc_id)
     for other in others[:_FRONTS]:
         try:
-            if numbered_apart(own.document, other.document) or tells_apart(front, _front(catalog, other)):
+            its = _front(catalog, other)
+            are_marked = any(map(_is_marked, (own.document, other.document)))
+            if numbered_apart(own.document, other.document) or tells_apart(front, its, are_marked=are_marked):
                 continue
-            alike = likeness(words, _words(catalog, other.doc_id))
+            is_strict = are_of_other_days(front, its) and not are_marked
+            alike = likeness(words, _words(catalog, other.doc_id), is_strict=is_strict)
         except DamagedError:  # told by the doctor
+            continue
+        if is_strict and alike < ALIKE_OF_OTHER_DAY:
             continue
         if alike >= most and (best is None or alike > most):
             best, most = other.doc_id, alike
