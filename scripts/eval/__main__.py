@@ -1,7 +1,7 @@
 """Quality on a folder of labelled documents, by row.
 
     .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
-    .venv/bin/python scripts/eval sample | claims [--misses]
+    .venv/bin/python scripts/eval sample | claims | versions [--misses]
 
 The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
 needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
@@ -25,7 +25,8 @@ Spanish, a third of which none answers though a page has most of their words.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand
-(`claims.py`), and prints their figures into docs/evaluation.md.
+(`claims.py`), and prints their figures into docs/evaluation.md; `versions` counts which documents of made series are
+called versions, and which real versions are found (`versions.py`).
 """
 
 from __future__ import annotations
@@ -84,6 +85,10 @@ def _run(options: argparse.Namespace) -> None:
         from sample import measure
 
         return measure()
+    if str(folder) == "versions":
+        from versions import evaluate as evaluate_versions
+
+        return evaluate_versions(show_misses=options.misses)
     if str(folder) == "claims":
         from claims import evaluate as evaluate_claims
 

@@ -37,6 +37,17 @@ def test_changes_are_told_in_words_with_their_pages(shell: Shell) -> None:
     assert_inert(told.stdout)
 
 
+def test_versions_are_listed_and_said(tmp_path: Path) -> None:
+    shell = stocked_shell(tmp_path, LIBRARY)
+    assert [line.split("  ")[-1] for line in shell.run("versions", "lease.txt").stdout.splitlines()] == [
+        "lease v2.txt", "lease.txt",
+    ]  # fmt: skip
+    assert "lease.txt has no other versions." in shell.run("versions", "lease.txt", "--not").stdout
+    told = json.loads(shell.run("versions", "lease v2.txt", "--of", "lease.txt", "--json").stdout)
+    assert [one["document"] for one in told["versions"]] == ["lease v2.txt", "lease.txt"]
+    shell.run("versions", "lease.txt", "--of", "lease v2.txt", "--not", code=2)
+
+
 def test_json_has_boxes_on_both_pages(shell: Shell) -> None:
     told = json.loads(shell.run("compare", "lease.txt", "lease v2.txt", "--json").stdout)
     assert (told["before"]["document"], told["after"]["document"]) == ("lease.txt", "lease v2.txt")

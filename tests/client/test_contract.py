@@ -149,6 +149,9 @@ def answers(docmind: Any) -> None:
         docmind.documents.compare(herons(docmind), herons(docmind))
     assert docmind.documents.earlier_versions(herons(docmind)) == ()
     assert docmind.documents.replace(herons(docmind)) == ()
+    with pytest.raises(ConfigError):
+        docmind.documents.set_version_of(herons(docmind), herons(docmind))
+    assert docmind.documents.set_no_version(herons(docmind)).series == ""
     assert docmind.documents.enclosed(herons(docmind)) == ()
     assert docmind.documents.inside((herons(docmind),)) == 0
     assert docmind.documents.thread(herons(docmind)) == ()

@@ -49,6 +49,7 @@ MARKED: dict[str, Any] = {
     "ingestion": INGESTION, "sender": "Bea Marked <bea@marked.example>",
     "recipients": "Cy Marked; Di <di@marked.example>", "sent_at": "2001-02-03T04:05:06Z", "thread": "marked@thread",
     "message_id": "marked@id", "refers_to": "marked@thread", "topic": "re: marked topic",
+    "stamped": "2001-02-04",
 }  # fmt: skip
 STORED = {column.name: column for column in COLUMNS if column.is_stored}
 

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+import papers
 from desks import opened
 from docmind.application import DocMind
-from docmind.documents.versions import name_of_series
+from docmind.documents.versions import name_of_series, numbered_apart
+from docmind.errors import ConfigError
+from docmind.ingest.library import _VERSIONS
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 from docmind.records.search import Filters
+from docmind.storage import Preferences
 from each import each_of
 from mails import mail
 
@@ -50,6 +54,86 @@ def series_of(desk: DocMind) -> list[str]:
 )
 def test_what_marks_a_version_is_no_part_of_the_name(document: str, name: str) -> None:
     assert name_of_series(document) == name
+
+
+@each_of(
+    "document, other, are_apart",
+    [
+        ("minutes 3.md", "minutes 4.md", True), ("Abrechnung_01.pdf", "Abrechnung_02.pdf", True),
+        ("cv_2024.md", "cv_2026.md", False), ("plan 2026-01-12.md", "plan 2026-02-09.md", False),
+        ("lease (2).txt", "lease (3).txt", False), ("lease_v2.txt", "lease.txt", False), ("a 1.md", "b 2.md", False),
+    ],
+)  # fmt: skip
+def test_a_number_in_the_name_tells_a_series(document: str, other: str, are_apart: bool) -> None:
+    assert numbered_apart(document, other) == are_apart
+
+
+BILL = """Northern Power Invoice
+
+Customer: Ada Marsh
+
+Invoice number: NP-{number}
+
+Billing period: {month} 2026
+
+Questions about this invoice are answered by our office on working days.
+"""
+
+
+def bill(month: str, number: int, name: str = "invoice.txt") -> Upload:
+    return Upload(name, BILL.format(month=month, number=number).encode())
+
+
+def test_the_bills_of_two_months_are_no_versions(desk: DocMind) -> None:
+    results = desk.add([bill("March", 3107), bill("April", 3318, "invoice (1).txt")])
+    assert [one.message for one in results] == ["", ""]
+    assert series_of(desk) == ["", ""]
+
+
+def test_a_person_says_what_is_a_version_and_what_is_not(desk: DocMind) -> None:
+    first, second, third = (one.doc_id or "" for one in desk.add([lease(900), lease(950), bill("May", 1)]))
+    assert desk.documents.set_no_version(second).series == ""
+    assert set(series_of(desk)) == {""}
+    assert desk.documents.set_version_of(third, first).series == first
+    assert [one.doc_id for one in desk.documents.earlier_versions(third)] == [first]
+    (again,) = desk.add([lease(975)])
+    assert "new version of lease.txt" in again.message
+    assert desk.documents.get(second).series != first
+    with pytest.raises(ConfigError):
+        desk.documents.set_version_of(first, first)
+
+
+def test_what_a_person_said_holds_when_the_versions_are_looked_for_again(desk: DocMind) -> None:
+    first, second, third, fourth = (
+        one.doc_id or "" for one in desk.add([lease(900), lease(950), bill("May", 1), bill("June", 2)])
+    )
+    desk.documents.set_version_of(third, first)
+    with desk.documents._db.transaction() as db:  # as it was found before
+        db.execute("UPDATE documents SET series = ?", (first,))
+    Preferences(desk.documents._db).remove(_VERSIONS)
+    desk.documents.check_versions()
+    found = {info.doc_id: info.series for info in desk.documents.all()}
+    assert found == {first: first, second: first, third: first, fourth: ""}
+    with desk.documents._db.transaction() as db:
+        db.execute("UPDATE documents SET series = ?", (first,))
+    desk.documents.check_versions()
+    assert set(series_of(desk)) == {first}, "once for each library"
+
+
+def test_the_policy_of_this_year_answers_whatever_was_printed_last(desk: DocMind) -> None:
+    text = "Travel policy\nValid from 1 January {}\nMeals of a journey are refunded up to {} euros a day."
+    sheets = [papers.line(text.format(year, euros)) for year, euros in ((2026, 31), (2025, 28))]
+    stamps = ("D:20260105120000Z", "D:20260310120000Z")
+    pdfs = [
+        papers.pdf([sheet], title=f"Travel policy) /CreationDate ({at}")
+        for sheet, at in zip(sheets, stamps, strict=True)
+    ]
+    newer, older = desk.add([Upload("policy-2026.pdf", pdfs[0]), Upload("policy-2025.pdf", pdfs[1])])
+    days = {info.document: (info.dated, info.stamped) for info in desk.documents.all()}
+    assert days == {"policy-2026.pdf": ("2026-01-01", "2026-01-05"), "policy-2025.pdf": ("2025-01-01", "2026-03-10")}
+    assert "new version" in older.message
+    answer = desk.ask("Up to how many euros a day are meals of a journey refunded?")
+    assert answer.sources[0].doc_id == newer.doc_id
 
 
 def test_adding_says_that_there_is_an_earlier_version(desk: DocMind) -> None:

@@ -93,6 +93,7 @@ for _command in (
         chat.chat,
         check.check,
         compare.compare,
+        compare.versions,
         search.show,
         lines.lines,
         lines.correct,

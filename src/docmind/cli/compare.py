@@ -1,9 +1,10 @@
-"""`docmind compare`: what differs between two documents, word by word."""
+"""`docmind compare` and `docmind versions`: what differs between two documents, and which are versions of one."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ import click
 from docmind.cli.context import json_option, plain, print_json, reached
 from docmind.cli.help import command
 from docmind.cli.output import one_line, terminal_bar
+from docmind.documents import versions_in
 from docmind.errors import ConfigError
 from docmind.records.comparison import CHANGES_IN_WORDS, Change, ChangeKind, Comparison
 from docmind.wording import _, ngettext
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from docmind.client import Client
 
 _MARKS: dict[ChangeKind, str] = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
-_LONGEST = 400  # characters of a change
+_LONGEST, _NAMED = 400, 200  # characters of a change, and of a name
 
 
 @command()
@@ -53,6 +55,35 @@ def compare(before: str, after: str, as_markdown: bool, as_json: bool) -> None:
         return
     counts = [f"{_(words)}: {comparison.count(kind)}" for kind, words in CHANGES_IN_WORDS.items()]
     click.echo(", ".join(counts), err=True)
+
+
+@command()
+@click.argument("name")
+@click.option("--of", "other", help="A document of which it is a version, whatever their names and texts.")
+@click.option("--not", "is_none", is_flag=True, help="It is no version of the documents of which it is one now.")
+@json_option
+def versions(name: str, other: str | None, is_none: bool, as_json: bool) -> None:
+    """List the versions of a document, or say of which document it is a version, or that it is none.
+
+    What you say stands above what DocMind finds by names and texts.
+    """
+    if other is not None and is_none:
+        raise ConfigError(_("--of and --not exclude each other."), hint=_("Give one of them."))
+    with reached() as desk:
+        info = desk.documents.find(name)
+        if other is not None:
+            info = desk.documents.set_version_of(info.doc_id, desk.documents.find(other).doc_id)
+        elif is_none:
+            info = desk.documents.set_no_version(info.doc_id)
+        found = versions_in(desk.documents.all()).get(info.series, [info])
+    if as_json:
+        print_json({"versions": [plain(one) for one in found]})
+        return
+    if len(found) == 1:
+        click.echo(_("{document} has no other versions.").format(document=one_line(info.document, _NAMED)))
+    for one in found if len(found) > 1 else ():
+        added = datetime.fromtimestamp(one.added_at_ms / 1000, UTC).astimezone()
+        click.echo(f"{one.doc_id[:12]}  {one.dated or f'{added:%Y-%m-%d}'}  {one_line(one.document, _NAMED)}")
 
 
 def _compared(desk: DocMind | Client, doc_id: str, other: str, *, is_quiet: bool) -> Comparison:

@@ -148,6 +148,7 @@ IMAGES = ("documents.page_image", "documents.figure_image")
 _question, _name, _docs = ("question",), ("name",), ("doc_ids",)
 _REQUIRED = {
     "documents.find": _name, "documents.compare": ("doc_id", "other"),
+    "documents.set_version_of": ("other",),
     "documents.correct_line": ("text",),
     "documents.inside": _docs, "documents.tag": _docs, "documents.set_language": ("doc_ids", "language"),
     "documents.find_binned": _name, "documents.bin": _docs, "documents.restore": _docs,
@@ -208,6 +209,10 @@ CALLS = (
     Call(
         "documents.earlier_versions", "GET", "/documents/{doc_id}/earlier", tuple[DocumentInfo, ...], {"doc_id": Name},
     ),
+    Call("documents.set_version_of", "POST", "/documents/{doc_id}/versions", DocumentInfo, {
+        "doc_id": Name, "other": Name,
+    }),
+    Call("documents.set_no_version", "DELETE", "/documents/{doc_id}/versions", DocumentInfo, {"doc_id": Name}),
     Call("documents.thread", "GET", "/documents/{doc_id}/thread", tuple[DocumentInfo, ...], {"doc_id": Name}),
     Call("documents.enclosed", "GET", "/documents/{doc_id}/enclosed", tuple[EnclosedFile, ...], {"doc_id": Name}),
     Call("documents.inside", "POST", "/inside", int, {"doc_ids": Ids}),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from docmind.answers import Language, page_source
-from docmind.documents import Catalog, Words, compare_documents
+from docmind.documents import Catalog, Words, compare_documents, versions_in
 from docmind.errors import DamagedError
 from docmind.records.answers import Source
 from docmind.records.comparison import Change, ChangeSide, ComparedDocument
@@ -41,9 +41,7 @@ def versions_meant(documents: Sequence[DocumentInfo], meant: Sequence[str], vers
     if len(series) != 1:
         return ()
     (one,) = series
-    versions = sorted((info for info in documents if info.series == one), key=lambda info: info.added_at_ms)
-    if all(info.dated for info in versions):
-        versions.sort(key=lambda info: info.dated)
+    versions = versions_in(info for info in documents if info.series == one).get(one, [])[::-1]
     at = (version or len(versions)) - 1
     if len(versions) < 2 or not 1 <= at < len(versions) or max(info.pages for info in versions) > MOST_PAGES:
         return ()

@@ -45,7 +45,15 @@ from .tags import fitting_tags
 from .threads import is_answer, topic_of
 from .titles import in_title_case, outline_of, sensible_title
 from .uploads import QueuedFile, Uploads, need_room, refused
-from .versions import earlier_version, earlier_versions, join_series, versions_in
+from .versions import (
+    check_series,
+    earlier_version,
+    earlier_versions,
+    join_series,
+    say_no_version,
+    say_versions,
+    versions_in,
+)
 from .words import Words
 
 __all__ = [
@@ -96,6 +104,7 @@ __all__ = [
     "carried_document",
     "carried_in",
     "check_carried",
+    "check_series",
     "check_uncorrected",
     "compare_documents",
     "corrected",
@@ -129,6 +138,8 @@ __all__ = [
     "refused",
     "rows_in",
     "rows_of",
+    "say_no_version",
+    "say_versions",
     "segment_of",
     "sensible_title",
     "texts_of",

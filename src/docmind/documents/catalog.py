@@ -23,8 +23,8 @@ from docmind.documents.columns import (
     parent_of,
     stored,
 )
+from docmind.documents.dates import chosen_day, has_days, is_of_rows, stated_day, year_in_name
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
-from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.figures import Figures, images_of_figures, put_figures
 from docmind.documents.filtered import allowed_documents, held_in
 from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, stored_ocr
@@ -108,10 +108,16 @@ class Version:
     dated: str
     added_at_ms: int
 
+    @property
+    def time(self) -> str:
+        """The day that it is about, else the year in its name, "" for none."""
+        return self.dated or year_in_name(self.document)
+
     def is_after(self, other: Version) -> bool:
-        """Return whether this version is newer than another."""
-        if self.dated and other.dated and self.dated != other.dated:
-            return self.dated > other.dated
+        """Return whether this version is newer than another; a year alone tells nothing of the days in it."""
+        length = min(len(self.time), len(other.time))
+        if self.time[:length] != other.time[:length]:
+            return self.time > other.time
         return self.added_at_ms > other.added_at_ms
 
 
@@ -183,27 +189,36 @@ class Catalog:
     def finish_document(self, doc_id: str, *, language: str, ingestion: Ingestion | None = None) -> int:
         """Mark a document ready, with what its first page tells, and return the epoch of this change.
 
-        That is a title and, where none is known, a day, which its name may tell too. `ingestion` is how it was read,
-        without the counts. Raises `NotFoundError`.
+        That is a title and, where a person or the metadata give none, a day (`dates.chosen_day`). `ingestion` is how
+        it was read, without the counts. Raises `NotFoundError`.
         """
         first = self.pages([(doc_id, 1)]).get((doc_id, 1))
         heading = title_of(self._front(doc_id))
         with self._db.transaction() as db:
             self._db.recount()
             row = db.execute(
-                "SELECT document, dated, language, is_language_set, (SELECT count(*) FROM nodes n WHERE n.doc_id ="
-                f" d.doc_id), {PAGES_DONE}, {OCR_PAGES} FROM documents d WHERE doc_id = ?",
+                "SELECT document, title, dated, stamped, added_at_ms, language, is_language_set, (SELECT count(*)"
+                f" FROM nodes n WHERE n.doc_id = d.doc_id), {PAGES_DONE}, {OCR_PAGES}"
+                " FROM documents d WHERE doc_id = ?",
                 (doc_id,),
             ).fetchone()
             if row is None:
                 raise NotFoundError(_("There is no such document: {doc_id}.").format(doc_id=doc_id))
-            document, dated, known, is_set, passages, pages, ocr_pages = row
+            document, title, dated, stamped, added, known, is_set, passages, pages, ocr_pages = row
+            written = known if is_set else language
+            if dated in ("", stamped):  # by no word of a person or of the file
+                text, is_sheet = (
+                    ("", False) if first is None else (first.text, is_of_rows(first.text, first.structure()))
+                )
+                stated = stated_day(text, title or heading, written, is_sheet=is_sheet)
+                is_of_days = is_sheet and has_days(text, written)
+                dated = chosen_day(stated, document, "" if is_of_days else stamped, added)
             values: dict[str, object] = {
                 "status": "ready",
                 "message": "",
                 "heading": heading,
-                "language": known if is_set else language,
-                "dated": dated or day_on_page(first.text if first is not None else "") or day_in_name(document),
+                "language": written,
+                "dated": dated,
             }
             if ingestion is not None:
                 engine = ingestion.ocr_engine if ocr_pages else ""

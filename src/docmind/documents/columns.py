@@ -223,6 +223,7 @@ COLUMNS: tuple[Column, ...] = (
         label=N_("Date"), drawn="day", width="6.5rem", rank=4, about=N_("The day it is about, as 2024-03-31."),
         is_fact=True, change=N_("date"),
     ),
+    Column(name="stamped", set_by=("file",), begun="always", found=day_of, value=Day),
     Column(
         name="added_at_ms", set_by=("reading",), begun="once", label=N_("Added"), drawn="time", width="6.5rem", rank=2,
         menu=N_("Any date"),

@@ -12,14 +12,17 @@ from docmind.documents import (
     Edits,
     LineEdit,
     Words,
+    check_series,
     compare_documents,
     coverage_of,
     earlier_versions,
     join_series,
     outline_of,
     page_lines,
+    say_no_version,
+    say_versions,
 )
-from docmind.errors import DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
+from docmind.errors import ConfigError, DamagedError, DiskFullError, DocMindError, IndexMismatchError, NotFoundError
 from docmind.ingest.pipeline import Ingest
 from docmind.reading import PagePictures
 from docmind.records.comparison import Comparison
@@ -48,6 +51,7 @@ from docmind.wording import _
 _OUTLINED = 400  # pages that an outline is made of
 _KEPT = 8  # outlines, and coverages
 _TITLES = "titles.2"  # the preference that says after which document titles are looked for next; None once all were
+_VERSIONS = "versions.1"  # the same for the series of versions
 _TITLED, _REST_S = 20, 0.2  # documents whose titles are found in one transaction, and the pause after it
 
 
@@ -272,6 +276,49 @@ class Library:
             self._edits.edit(doc_id, {"title": title})
         return self.bin([one.doc_id for one in older])
 
+    def set_version_of(self, doc_id: str, other: str) -> DocumentInfo:
+        """Note that a person calls two documents versions of one, whatever their names and texts; return the first.
+
+        All versions of either are versions of one document then. Raises `NotFoundError`, and `ConfigError` for a
+        document and itself.
+        """
+        self._db.check_writable()
+        if doc_id == other:
+            raise ConfigError(_("A document is no version of itself."), hint=_("Name another document."))
+        with self._db.transaction() as db:
+            say_versions(db, self._catalog.document(doc_id), self._catalog.document(other))
+        return self._catalog.document(doc_id)
+
+    def set_no_version(self, doc_id: str) -> DocumentInfo:
+        """Note that a person calls a document no version of those of which it is one now, and return it.
+
+        The others stay versions of one document. It is not called a version of them again. Raises `NotFoundError`.
+        """
+        self._db.check_writable()
+        with self._db.transaction() as db:
+            say_no_version(db, self._catalog.document(doc_id))
+        return self._catalog.document(doc_id)
+
+    def check_versions(self) -> None:
+        """Look again at the versions that were found before DocMind told series from versions, once for each vault.
+
+        What was done before `close` is kept, and the next call goes on there.
+        """
+        preferences = Preferences(self._db)
+        try:
+            place = preferences.get(_VERSIONS)
+        except DamagedError:
+            place = None
+        after: str | None = place.get("after") if isinstance(place, dict) else ""
+        while after is not None and not self._titling.is_closed:
+            row = self._db.one("SELECT min(series) FROM documents WHERE series > ?", (after,))
+            after = row[0] if row is not None else None
+            with self._db.transaction() as db:
+                if after is not None:
+                    check_series(self._catalog, db, after)
+                preferences.put(_VERSIONS, {"after": after})
+            self._titling.rest(_REST_S if after else 0.0)
+
     # titles
 
     def find_titles(self) -> None:
@@ -291,7 +338,7 @@ class Library:
             self._titling.rest(_REST_S if after else 0.0)
 
     def follow(self) -> None:
-        """Run `find_titles` in the background. Idempotent."""
+        """Run `find_titles` and `check_versions` in the background. Idempotent."""
         self._titling.start(self._find_titles)
 
     def close(self) -> None:
@@ -302,6 +349,7 @@ class Library:
     def _find_titles(self) -> None:
         try:
             self.find_titles()
+            self.check_versions()
         except DocMindError as error:  # the disk is full, or the vault is being closed: it goes on at the next start
             log_mistake("docmind.library", "titles were not found", error)
 

@@ -329,15 +329,16 @@ class DocumentInfo:
     string. `collections` are ids. `read_as` is the name and title under which an edited document was read, empty for
     others. `deleted_at_ms` is when it was moved to the bin, None outside it. `address` is where a web page was fetched,
     at `fetched_at_ms`; empty and 0 for others. `author` is named by the file's metadata or set by hand. `dated` is the
-    day that the document is about, as 2024-03-31: by its metadata, its front page or its name, or set by hand; empty
-    where none is known. `updated_at_ms` is the last change by a person or by reading, 0 where there was none since
-    changes are noted. `ingestion` tells how it was read, None where it was read before that was noted. `series` is the
-    id that all versions of a document share, that of the first; empty where there is one version. `parent` is the
-    document in which it came, None for one that was added by itself, and `enclosed` the number of documents that came
-    in it. Of a mail, `sender` is who wrote it and `recipients` who got it, parted by "; ", each as "Jo Lind
-    <jo@lind.example>"; `sent_at` is when, in UTC as 2025-06-02T08:12:00Z, empty where its header does not tell, and
-    `thread` a text that all mails of one exchange share. `message_id` and `refers_to` are the ids in its header, its
-    own and those of the mails before it; `topic` is its subject without what marks answers, behind "re: " or "fwd: ".
+    day that the document is about, as 2024-03-31: by its front page, its name or its metadata, or set by hand; empty
+    where none is known. `stamped` is the day on which a program made the file, empty where the file does not tell.
+    `updated_at_ms` is the last change by a person or by reading, 0 where there was none since changes are noted.
+    `ingestion` tells how it was read, None where it was read before that was noted. `series` is the id that all
+    versions of a document share, that of the first; empty where there is one version. `parent` is the document in which
+    it came, None for one that was added by itself, and `enclosed` the number of documents that came in it. Of a mail,
+    `sender` is who wrote it and `recipients` who got it, parted by "; ", each as "Jo Lind <jo@lind.example>"; `sent_at`
+    is when, in UTC as 2025-06-02T08:12:00Z, empty where its header does not tell, and `thread` a text that all mails of
+    one exchange share. `message_id` and `refers_to` are the ids in its header, its own and those of the mails before
+    it; `topic` is its subject without what marks answers, behind "re: " or "fwd: ".
     """
 
     doc_id: str
@@ -373,6 +374,7 @@ class DocumentInfo:
     message_id: str = ""
     refers_to: str = ""
     topic: str = ""
+    stamped: str = ""
 
     @property
     def shown_title(self) -> str:

@@ -479,6 +479,22 @@ def m030_vectors_of_figures(db: Connection) -> None:
         )
 
 
+def m031_said_versions(db: Connection) -> None:
+    """Create the table of what a person said of two documents: that they are versions of one, or are not.
+
+    The id that comes first is `doc_id`. Documents get the day on which a program made their file, which is not known of
+    those that are there.
+    """
+    db.execute(
+        """CREATE TABLE said_versions (
+            doc_id TEXT NOT NULL REFERENCES documents ON DELETE CASCADE,
+            other TEXT NOT NULL REFERENCES documents ON DELETE CASCADE, are_versions INTEGER NOT NULL,
+            PRIMARY KEY (doc_id, other)) WITHOUT ROWID"""
+    )
+    db.execute("CREATE INDEX said_versions_other ON said_versions (other)")
+    db.execute("ALTER TABLE documents ADD COLUMN stamped TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -510,4 +526,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m028_uploads_that_replace,
     m029_evaluation,
     m030_vectors_of_figures,
+    m031_said_versions,
 )

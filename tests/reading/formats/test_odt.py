@@ -335,7 +335,7 @@ def test_flat_files_templates_and_facts() -> None:
     facts = Document(
         Upload("a.odt", odt(p("x"), parts={"meta.xml": f"{meta}</office:meta></office:document-meta>"})), Rules()
     ).facts()
-    assert facts == {"title": "The long pond", "author": "Ada", "dated": "2024-05-04"}
+    assert facts == {"title": "The long pond", "author": "Ada", "dated": "", "stamped": "2024-05-04"}
 
 
 def test_files_that_are_refused() -> None:

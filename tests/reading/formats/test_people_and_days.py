@@ -175,7 +175,8 @@ def test_a_file_attached_to_an_event_is_counted() -> None:
 
 def test_an_outline_keeps_its_levels_notes_and_addresses() -> None:
     one = opened(OUTLINE, "o.opml")
-    assert dict(one.facts) == {"title": "Reading list of Ann", "author": "Ann Lopez", "dated": "2020-05-05"}
+    facts = {"title": "Reading list of Ann", "author": "Ann Lopez", "dated": "", "stamped": "2020-05-05"}
+    assert dict(one.facts) == facts
     page = one.page(1)
     assert [(b.kind, b.level, page.text[b.start : b.end]) for b in unpack(page.blocks, len(page.text))] == [
         ("heading", 1, "Reading list of Ann"),

@@ -124,9 +124,9 @@ def test_facts_are_those_of_the_file_and_not_of_a_template() -> None:
             "<dcterms:created>2025-01-14T10:00:00Z</dcterms:created>",
         )
     ).facts
-    assert (facts["title"], facts["author"], facts["dated"]) == ("Goals for 2025", "Ada Heron", "2025-01-14")
+    assert (facts["title"], facts["author"], facts["stamped"]) == ("Goals for 2025", "Ada Heron", "2025-01-14")
     core = "<dcterms:created>2013-01-27T09:14:16Z</dcterms:created>"
-    assert opened(deck([title("One")], core=core)).facts["dated"] == ""
+    assert opened(deck([title("One")], core=core)).facts["stamped"] == ""
 
 
 # Titles and texts

@@ -191,7 +191,7 @@ def test_facts_and_kind() -> None:
     info = r"{\info{\title The pond \u252?b}{\author Ada}{\company C}{\creatim\yr2024\mo5\dy4\hr9}}"
     data = rtf(r"Text\par", info)
     assert [identify(Upload(name, data))[0] for name in ("a.rtf", "a.doc", "a.txt")] == ["rtf"] * 3
-    assert read(data)[1] == {"title": "The pond üb", "author": "Ada", "dated": "2024-05-04"}
+    assert read(data)[1] == {"title": "The pond üb", "author": "Ada", "dated": "", "stamped": "2024-05-04"}
     assert reader("rtf")(Upload("a.rtf", data), "rtf", Rules()).page(1).text == "Text"
 
 

@@ -24,7 +24,8 @@ _COMMON = ("title", "author", "dated")
 def facts_of(name: str, **raw: str | None) -> Facts:
     """Return the facts of a file of this name, from what its metadata says, by attribute of a document.
 
-    Title, author and day are always there, others only where the reader gives them.
+    Title, author and day are always there, others only where the reader gives them. `dated` is a day that somebody
+    wrote there, `stamped` the one on which a program made the file.
     """
     found = found_facts({**raw, "title": sensible_title(raw.get("title") or "", name)})
     return {each: value for each, value in found.items() if each in raw or each in _COMMON}

@@ -95,7 +95,7 @@ class Document:
             self._name,
             title=of(f"{DC}title"),
             author=of(f"{META}initial-creator", f"{DC}creator"),
-            dated=of(f"{META}creation-date", f"{DC}date"),
+            stamped=of(f"{META}creation-date", f"{DC}date"),
         )
 
     def part(self, path: str) -> Element | None:

@@ -77,7 +77,7 @@ class Parts(ooxml.Package):
             name,
             title=said.get(f"{_DC}title"),
             author=said.get(f"{_DC}creator"),
-            dated="" if created.startswith(template) else created,
+            stamped="" if created.startswith(template) else created,
         )
 
     def linked(self, part: Part, kind: str) -> Part | None:

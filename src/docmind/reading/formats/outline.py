@@ -34,7 +34,7 @@ def open_opml(upload: Upload, kind: str, rules: Rules) -> LaidOut:
     except (etree.XMLSyntaxError, ValueError) as error:
         raise CorruptFileError(_("{name} is an outline that is broken.").format(name=upload.name)) from error
     said = {name: _line(root.findtext(f"head/{name}")) for name in ("title", "ownerName", "dateCreated")}
-    facts = facts_of(upload.name, title=said["title"], author=said["ownerName"], dated=_day(said["dateCreated"]))
+    facts = facts_of(upload.name, title=said["title"], author=said["ownerName"], stamped=_day(said["dateCreated"]))
     losses = Losses()
     return LaidOut(_blocks(root, said["title"], losses), facts, upload.name, rules, losses)
 

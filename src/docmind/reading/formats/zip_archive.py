@@ -64,7 +64,7 @@ class OpenedZip(LaidOut):
 
     def __init__(self, upload: Upload, archive: zipfile.ZipFile, members: Sequence[_Member], rules: Rules) -> None:
         self._archive, self._members, self._password = archive, members, (upload.password or "").encode()
-        facts = facts_of(upload.name, dated=max(one.day for one in members))
+        facts = facts_of(upload.name, stamped=max(one.day for one in members))
         super().__init__(_blocks(upload.name, members), facts, upload.name, rules, Losses())
 
     def enclosed(self) -> Iterator[Enclosed]:

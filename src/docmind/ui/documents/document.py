@@ -59,6 +59,7 @@ def draw_document(docmind: DocMind, doc_id: str, *, begin_in: Callable[[str], No
         _draw_tags(docmind, info)
         _draw_collections(docmind, info)
         _draw_language(docmind, info)
+        versions.draw_saying(docmind, info)
     with rest:
         _draw_thread(docmind, info)
         _draw_enclosed(docmind, info)

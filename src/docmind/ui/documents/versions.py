@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import streamlit as st
 
 from docmind.errors import DocMindError
 from docmind.records.documents import DocumentInfo
-from docmind.rich_text import escape
+from docmind.rich_text import escape, one_line
 from docmind.ui.app import errors, page_view, state
 from docmind.ui.app.format import when
 from docmind.ui.documents import comparing
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _TROUBLE = "versions"
 _OFFERED_S = 600.0  # how long the result of a file offers to replace the version before
+_CHOSEN = "version-chosen"  # the key of the document that is chosen on a page
 _OFFERED = 5  # files whose results do
 
 
@@ -88,6 +90,35 @@ def draw_place(docmind: DocMind, info: DocumentInfo) -> None:
             name = escape(one.document, limit=60)
             label = _("{name}, added {when}").format(name=name, when=when(one.added_at_ms))
             st.button(label, key=f"version-open-{one.doc_id}", type="tertiary", on_click=_open, args=(one.doc_id,))
+
+
+def draw_saying(docmind: DocMind, info: DocumentInfo) -> None:
+    """Draw how a person says of which document one is a version, or that it is none; it stands above what is found."""
+    errors.show_of(_TROUBLE)
+    if info.status != "ready":
+        return
+    names = {one.doc_id: one.label for one in docmind.documents.all() if one.doc_id != info.doc_id}
+    with st.popover(_("Versions"), icon=":material/history_edu:", type="tertiary", key="document-saying"):
+        if info.series:
+            st.button(
+                _("Not a version"), key="version-not", icon=":material/link_off:",
+                help=_("It stands alone from now on, and is not called a version of these documents again."),
+                on_click=_say, args=(lambda: docmind.documents.set_no_version(info.doc_id),),
+            )  # fmt: skip
+        st.selectbox(
+            _("Is a version of"), sorted(names, key=lambda one: names[one].casefold()), index=None, key=_CHOSEN,
+            format_func=lambda one: one_line(names.get(one, one)), placeholder=_("Choose a document"),
+        )  # fmt: skip
+        chosen = st.session_state.get(_CHOSEN)
+        st.button(
+            _("Save"), key="version-of", disabled=chosen is None,
+            on_click=_say, args=(lambda: docmind.documents.set_version_of(info.doc_id, str(chosen)),),
+        )  # fmt: skip
+
+
+def _say(work: Callable[[], object]) -> None:
+    errors.heed(_TROUBLE, work)
+    st.session_state.pop(_CHOSEN, None)
 
 
 def replace_earlier(docmind: DocMind, doc_id: str) -> None:

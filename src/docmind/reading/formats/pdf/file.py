@@ -80,7 +80,7 @@ class PdfFile:
 
     @property
     def facts(self) -> Facts:
-        said = {"title": "Title", "author": "Author", "dated": "CreationDate"}
+        said = {"title": "Title", "author": "Author", "stamped": "CreationDate"}
         found = {name: self._document.get_metadata_value(key) for name, key in said.items()}
         return facts_of(self._name, **found | {"title": in_title_case(found["title"] or "")})
 

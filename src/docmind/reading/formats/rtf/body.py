@@ -49,7 +49,7 @@ def blocks_of(data: bytes, name: str, losses: Losses, most: int) -> tuple[Iterat
     document = _Document(data, losses, most)
     blocks = document.read(name)
     info = document.info
-    return with_captions(blocks), facts_of(name, title=info.title, author=info.author, dated=str(info.created))
+    return with_captions(blocks), facts_of(name, title=info.title, author=info.author, stamped=str(info.created))
 
 
 class _Main(Flow):
