@@ -30,6 +30,7 @@ _FIGURE = 0.52  # of the size: the height of a figure that is made to be raised;
 _FLOATS = 0.2  # of the size: how high such a figure stands over its baseline
 _NEAR = (-0.4, 0.5)  # of the size, from the base to what is raised behind it
 _SPACE = 0.2  # of the size: the gap between the ink of two words, of which 0.1 is beside letters too
+_WIDEST = 1.0  # of the size: a gap between two words of a line
 _BELOW = 0.94  # of the size of the base: the letters of a note
 _MOST_BETWEEN = 3  # characters without ink between two words
 _LONGEST = 80  # characters of a word that is looked at
@@ -139,7 +140,7 @@ class _Page:
         while behind < len(self._raw) and behind - end <= _MOST_BETWEEN and self._raw[behind].isspace():
             behind += 1
         char = self._char(behind) if "\n" in self._raw[end:behind] and behind < len(self._raw) else None
-        if char is None or not _is_near(last, char):
+        if char is None or not _is_near(last, char, _WIDEST):
             return
         follows = _Group(behind, behind + 1, char, char, floats=False)
         if self._place(follows, base) or (last is not base.last and abs(char.base - base.last.base) <= _SAME * base.last.size):
@@ -320,5 +321,6 @@ def _is_floating(char: _Char) -> bool:
     return char.bottom - char.base >= _FLOATS * char.size and 0 < char.top - char.bottom <= _FIGURE * char.size
 
 
-def _is_near(char: _Char, behind: _Char) -> bool:
-    return char.turn == behind.turn and _NEAR[0] <= (behind.left - char.right) / max(char.size, behind.size) <= _NEAR[1]
+def _is_near(char: _Char, behind: _Char, most: float = _NEAR[1]) -> bool:
+    gap = (behind.left - char.right) / max(char.size, behind.size)
+    return char.turn == behind.turn and _NEAR[0] <= gap <= most
