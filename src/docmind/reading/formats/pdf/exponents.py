@@ -51,7 +51,7 @@ def meaning(before: str, mark: str, after: str, is_noted: Callable[[str], bool],
     if not last:
         return None
     if mark.isalpha():
-        return Meaning("note", f"[{mark}]") if last.isdigit() and is_noted(mark) else None
+        return Meaning("note", f"[{mark}]") if last.isdigit() and len(mark) == 1 and is_noted(mark) else None
     is_base = last.isalnum() or last in ")]|"
     if is_base and (_SIGNED.fullmatch(mark) or _DECIMAL.fullmatch(mark)):
         return _power(mark)

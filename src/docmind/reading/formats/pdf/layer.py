@@ -260,12 +260,13 @@ def _without(
 def _places_of_sizes(text: str, pieces: Sequence[_Piece]) -> Iterator[int]:
     """Yield the place in the raw text of a character that has the size of each word.
 
-    That of a mark behind a word is the last one of the word: lines are told apart by the size of their words.
+    That of a mark behind a word is the one of the word: lines are told apart by the size of their words.
     """
-    before = -1
-    for start, _end, at, _behind in pieces:
-        yield at - 1 if start == before and text[start] in "[^" and at else at
-        before = _end
+    reached, place = -1, 0
+    for start, end, at, _behind in pieces:
+        place = place if start == reached and text[start] in "[^" else at
+        yield place
+        reached = end
 
 
 def letters(piece: str) -> str:

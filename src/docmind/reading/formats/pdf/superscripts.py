@@ -25,6 +25,7 @@ _SMALLER = 0.88  # of the size of the base, at most
 _SMALLEST = 0.4  # of it: what is smaller stands beside a large initial
 _RAISED = (0.15, 0.7)  # of the size of the base, above its baseline
 _LOWERED = (0.06, 0.5)  # below it
+_CLEARLY = (0.8, 0.25)  # of the size of the base: size and distance of what stands behind a space
 _SAME = 0.04  # of the size: characters of one group
 _FIGURE = 0.52  # of the size: the height of a figure that is made to be raised; others have 0.6 to 0.75
 _FLOATS = 0.2  # of the size: how high such a figure stands over its baseline
@@ -115,12 +116,13 @@ class _Page:
         ahead = self._ahead(start)
         if not groups or (len(groups) == 1 and ahead is None and _RISEN.isdisjoint(self._raw[start:end])):
             return
-        base, state = None, ""
+        base: _Group | None = None
+        state: _Place = ""
         if ahead is not None and _is_near(ahead.last, groups[0].first):
             is_going_on = self._last is not None and self._last[0].end == ahead.end
             base, state = self._last[1:] if self._last is not None and is_going_on else (ahead, "")
         for group, follows in zip_longest(groups, groups[1:]):
-            place = self._place(group, base) if base is not None else ""
+            place: _Place = self._place(group, base) if base is not None else ""
             if base is not None and place:
                 self._write(group, place, state, base)
             elif base is None and follows is not None and self._place(group, follows) == "raised":
@@ -148,7 +150,7 @@ class _Page:
             self.out[end:behind] = (" " if is_apart else _NOTHING) + _NOTHING * (behind - end - 1)
 
     def _write(self, group: _Group, place: _Place, state: _Place, base: _Group) -> None:
-        text, start, end = self._raw[group.start : group.end], group.start, group.end
+        text, start, end = self._raw[group.start : group.end].translate(_PLAIN), group.start, group.end
         if self._is_hidden(start):
             return
         before = self._line_before(start)
@@ -156,15 +158,19 @@ class _Page:
         while self._raw[joined - 1].isspace():
             joined -= 1
         is_torn = "\n" in self._raw[joined:start]
+        if joined < start and not is_torn and not _is_clear(group.first, base.last):
+            return
         if place == "lowered":
             shown = index(before, text)
             if shown is not None and (is_torn or joined == start):
                 self.out[joined:start] = _NOTHING * (start - joined)
                 self._replace(start, end, shown)
             return
-        if self._is_fraction(text, end, base):
-            if before[-1:].isdigit():
+        if self._is_fraction(text, end, base) or self._goes_on(group):
+            if joined == start and before[-1:].isdigit():
                 self._cut(start, start)
+            elif is_torn:
+                self.out[joined:start] = " " + _NOTHING * (start - joined - 1)
             return
         ahead = self._raw[end : end + _MOST_BETWEEN + 1]
         is_noted = partial(self._is_noted, base.first)
@@ -185,6 +191,14 @@ class _Page:
         found = _FRACTION.match(self._raw, end) if text.isdecimal() else None
         under = self._char(found.start(1)) if found is not None else None
         return under is not None and under.size <= _SMALLER * base.last.size
+
+    def _goes_on(self, group: _Group) -> bool:
+        """Return whether words follow in letters of the same size and height: small print beside a large number."""
+        behind = group.end
+        while behind < len(self._raw) and behind - group.end <= 1 and self._raw[behind].isspace():
+            behind += 1
+        char = self._char(behind) if behind < len(self._raw) and self._raw[behind].isalpha() else None
+        return char is not None and _is_near(group.last, char) and _is_alike(char, group.last)
 
     def _line_before(self, start: int) -> str:
         """Return the end of the line that a character stands on; PDFium may have set it on a line of its own."""
@@ -249,13 +263,7 @@ class _Page:
             is_floating = self._raw[at].isdigit() and self._raw[at] not in _RISEN and _is_floating(char)
             if begun:
                 last = begun[-1][1]
-                is_same = (
-                    char.turn == last.turn
-                    and abs(char.size - last.size) <= _SAME * last.size
-                    and abs(char.base - last.base) <= _SAME * last.size
-                    and is_floating == floats
-                )
-                if not is_same:
+                if not _is_alike(char, last) or is_floating != floats:
                     yield _Group(begun[0][0], begun[-1][0] + 1, begun[0][1], last, floats)
                     begun = []
             floats = is_floating
@@ -284,7 +292,7 @@ class _Page:
             return None
         turn = (round(a / along), round(b / along))
         x, y, left, right, bottom, top = numbers.tolist()
-        (u, v) = turn
+        u, v = turn
         across = sorted((u * left + v * bottom, u * right + v * top))
         up = sorted((u * bottom - v * left, u * top - v * right))
         return _Char(turn, size, u * y - v * x, across[0], across[1], up[0], up[1])
@@ -319,6 +327,17 @@ class _Page:
 def _is_floating(char: _Char) -> bool:
     """Return whether a figure stands above its own baseline, as those of fonts that have raised figures do."""
     return char.bottom - char.base >= _FLOATS * char.size and 0 < char.top - char.bottom <= _FIGURE * char.size
+
+
+def _is_alike(char: _Char, other: _Char) -> bool:
+    """Return whether two characters have one size and one baseline."""
+    most = _SAME * other.size
+    return char.turn == other.turn and abs(char.size - other.size) <= most and abs(char.base - other.base) <= most
+
+
+def _is_clear(char: _Char, base: _Char) -> bool:
+    """Return whether a raised or lowered character is so beyond what the letters of two words differ by on a scan."""
+    return char.size <= _CLEARLY[0] * base.size and abs(char.base - base.base) >= _CLEARLY[1] * base.size
 
 
 def _is_near(char: _Char, behind: _Char, most: float = _NEAR[1]) -> bool:
