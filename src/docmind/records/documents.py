@@ -236,8 +236,10 @@ LossKind = Literal[
     "page",
     "part",
 ]
-"""What a reader may see in a file and not read: `part` is any other part of it, `formula` one without a result, `page` one
-that is damaged or missing, of which at most a part was read."""
+"""What a reader may see in a file and not read: `part` is any other part of it, `formula` one without a result.
+
+`page` is one that is damaged or missing, of which at most a part was read.
+"""
 
 
 @dataclass(frozen=True, slots=True)

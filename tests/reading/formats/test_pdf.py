@@ -117,7 +117,8 @@ def test_boxes_lie_on_the_ink(rotate: int, box: str) -> None:
 )
 def test_text_outside_the_crop_box_is_not_of_the_page(box: str, text: str) -> None:
     """A spread of two pages is often stored twice, each time with another half of it shown."""
-    drawn = [("The rent is 900 euros.", 60, 400), ("The deposit is 1800 euros.", 320, 400), ("of the left page", 60, 380)]
+    drawn = [("The rent is 900 euros.", 60, 400), ("The deposit is 1800 euros.", 320, 400)]
+    drawn.append(("of the left page", 60, 380))
     page = page_of(papers.pdf([" ".join(papers.line(said, x=x, y=y, size=12) for said, x, y in drawn)], box=box))
     assert page.text == text
     words = Words.unpack(page.words)
@@ -190,8 +191,9 @@ def lost(data: bytes) -> list[tuple[str, str, str]]:
     """Return the text of each page, and what was not read and where."""
     opened = open_pdf(Upload("a.pdf", data), "pdf", Rules())
     texts = [opened.page(number).text for number in range(1, opened.pages + 1)]
-    return [(text, *next(((one.kind, one.place) for one in opened.losses if one.place == f"page {number}"), ("", "")))
-            for number, text in enumerate(texts, start=1)]  # fmt: skip
+    kinds = {one.place: one.kind for one in opened.losses}
+    places = [place if place in kinds else "" for place in (f"page {number}" for number in range(1, len(texts) + 1))]
+    return [(text, kinds.get(place, ""), place) for text, place in zip(texts, places, strict=True)]
 
 
 def packed(pages: list[bytes], *, filters: str = "/FlateDecode") -> bytes:
@@ -205,7 +207,8 @@ def packed(pages: list[bytes], *, filters: str = "/FlateDecode") -> bytes:
     return data
 
 
-SHEETS = [zlib.compress(papers.line(f"sheet {number} " + "of the minutes " * 4, size=9).encode()) for number in range(3)]
+MINUTES = "of the minutes " * 4
+SHEETS = [zlib.compress(papers.line(f"sheet {number} {MINUTES}", size=9).encode()) for number in range(3)]
 
 
 @each_of(

@@ -150,7 +150,7 @@ def test_raised_digits_behind_letters_of_two_units_have_their_boxes() -> None:
         ("", "2", "Without", True, None),
     ],
 )
-def test_what_a_raised_text_means(before: str, mark: str, after: str, noted: bool, shown: str | None) -> None:  # noqa: FBT001
+def test_what_a_raised_text_means(before: str, mark: str, after: str, noted: bool, shown: str | None) -> None:
     found = meaning(before, mark, after, lambda _mark: noted)
     assert (found.shown if found is not None else None) == shown
 

@@ -24,11 +24,14 @@ _NUMBER = re.compile(r"\d(?:[\d.,'’\u00a0\u202f]*\d)?$")
 _LETTERS = re.compile(r"(?P<apart>['’]?)(?P<token>[^\W\d_]+)$")
 _TIMES_TEN = re.compile(r"[×xX·⋅∙•*.✕]\s?10$")
 _OPERATOR = "=×·⋅∙*^√≈≤≥±"
-# Units that are squared, cubed or inverted (SI Brochure, 9th edition, tables 2, 4, 7 and 8; and feet, inches, miles, yards), of
-# more than one letter: a single letter is one anyway, or a variable.
-_UNIT = re.compile(r"(?:[pnuµμmcdhkMGTN]|da)(?:m|s|g|l|L|W|J|V|Hz|Pa|N|K|A|mol)|mol|min|sec|hr|ft|in|mi|yd|ha|cd|Pa|Hz|sq")
+# Units of more than one letter that are squared or cubed (SI Brochure, 9th edition, tables 2, 4, 7 and 8; and feet,
+# inches, miles, yards). A single letter is a unit anyway, or a variable.
+_UNIT = re.compile(
+    r"(?:[pnuµμmcdhkMGTN]|da)(?:m|s|g|l|L|W|J|V|Hz|Pa|N|K|A|mol)|mol|min|sec|hr|ft|in|mi|yd|ha|cd|Pa|Hz|sq"
+)
 _FUNCTION = re.compile(r"sin|cos|tan|cot|csc|sinh|cosh|tanh|log|ln|lg|exp")
-_TERM = re.compile(rf"\(\s*(?:[^\W\d_]{{1,2}}|\d[\d.,]*)(?:\s*[{_MINUS}+×·⋅*/=]\s*(?:[^\W\d_]{{1,2}}\d*|\d[\d.,]*))+\s*\)$")
+_PART = r"(?:[^\W\d_]{1,2}\d*|\d[\d.,]*)"
+_TERM = re.compile(rf"\(\s*{_PART}(?:\s*[{_MINUS}+×·⋅*/=]\s*{_PART})+\s*\)$")  # such as (a + 2b)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 Kind = Literal["note", "power", "apart"]
@@ -41,10 +44,13 @@ class Meaning(NamedTuple):
     shown: str
 
 
-def meaning(before: str, mark: str, after: str, is_noted: Callable[[str], bool], *, is_behind_index: bool = False) -> Meaning | None:
+def meaning(
+    before: str, mark: str, after: str, is_noted: Callable[[str], bool], *, is_behind_index: bool = False
+) -> Meaning | None:
     """Return what a raised text is behind `before` on its line; None where it stays as it is.
 
-    `is_noted` tells whether the page has a note with this mark below. `is_behind_index` tells that what is before it is lowered.
+    `is_noted` tells whether the page has a note with this mark below, `is_behind_index` that what is before it is
+    lowered.
     """
     before = before.rstrip()
     last = before[-1:]

@@ -129,9 +129,7 @@ def _reordered(
     return Layer("".join(parts), Words.of(spans, boxes[order]), sizes[order])  # pyright: ignore[reportArgumentType]
 
 
-def _between(
-    raw: str, text: str, pieces: list[_Piece], boxes: np.ndarray, before: int, number: int
-) -> str:
+def _between(raw: str, text: str, pieces: list[_Piece], boxes: np.ndarray, before: int, number: int) -> str:
     """Return what stands between two words: nothing within a word, a space on a line, else the end of a line."""
     start, end = pieces[before][1], pieces[number][0]
     if number == before + 1 and not (start == end and HYPHEN in raw[pieces[before][2] : pieces[number][2]]):
@@ -235,9 +233,7 @@ def _shown(word: str, start: int, known: set[str]) -> Iterator[tuple[str, int, i
         yield shown, at, min(end, at + len(shown)) if len(found) > 1 else end
 
 
-def _without(
-    raw: str, text: str, pieces: Sequence[_Piece], is_shown: np.ndarray
-) -> tuple[list[_Piece], str]:
+def _without(raw: str, text: str, pieces: Sequence[_Piece], is_shown: np.ndarray) -> tuple[list[_Piece], str]:
     """Return the pieces that are on the page and their text, as of `_clean`."""
     out: list[_Piece] = []
     parts: list[str] = []
@@ -376,8 +372,8 @@ def _boxes(corners: np.ndarray, owners: np.ndarray, count: int) -> np.ndarray:
 def _clip(boxes: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
     """Return boxes clipped to the image (n, 4), and which words are on it (n).
 
-    A word outside the crop box is on no sheet that a person sees, and so is one of which less than half lies inside. One
-    without a box may be anywhere, so it stays.
+    A word outside the crop box is on no sheet that a person sees, and so is one of which less than half lies inside.
+    One without a box may be anywhere, so it stays.
     """
     edge = np.array([width, height], dtype=np.float64)
     low = np.clip(boxes[:, :2], 0, edge)

@@ -87,7 +87,7 @@ class _Group(NamedTuple):
 
 
 def rewritten(raw: str, text_page: object, at: Callable[[int], int]) -> tuple[str, list[Cut]]:
-    """Return the raw text of a page, as long as before, with its powers and indices, and its other raised texts as cuts.
+    """Return the raw text of a page with its powers and indices, as long as before, and its other raised texts as cuts.
 
     `at` gives PDFium's number of a character by its place in the raw text.
     """
@@ -145,7 +145,8 @@ class _Page:
         if char is None or not _is_near(last, char, _WIDEST):
             return
         follows = _Group(behind, behind + 1, char, char, floats=False)
-        if self._place(follows, base) or (last is not base.last and abs(char.base - base.last.base) <= _SAME * base.last.size):
+        is_back = last is not base.last and abs(char.base - base.last.base) <= _SAME * base.last.size
+        if is_back or self._place(follows, base):
             is_apart = char.left - last.right > _SPACE * base.last.size
             self.out[end:behind] = (" " if is_apart else _NOTHING) + _NOTHING * (behind - end - 1)
 
@@ -220,11 +221,12 @@ class _Page:
     def _set_apart(self, group: _Group, follows: _Group) -> None:
         """Set the number of a note apart from the text that begins behind it, where they stand together."""
         behind = self._raw[follows.start : follows.start + 2]
-        if group.end == follows.start and self._raw[group.end - 1].isdigit() and (behind[:1].isdigit() or behind.isalpha()):
+        is_mark = group.end == follows.start and self._raw[group.end - 1].isdigit()
+        if is_mark and (behind[:1].isdigit() or behind.isalpha()):
             self._cut(group.end, group.end)
 
     def _plain_risen(self, group: _Group) -> None:
-        """Take characters that Unicode has raised for the mark of a note, where they stand behind a number and are one."""
+        """Take characters that Unicode has raised for the mark of a note, where they are one behind a number."""
         for match in re.finditer(r"(?<=\d)[⁰¹²³⁴-⁹]{1,3}(?!\w)", self._raw[group.start : group.end]):
             start, end = group.start + match.start(), group.start + match.end()
             before = self._line_before(start)
@@ -243,7 +245,9 @@ class _Page:
             return "raised"
         if not _SMALLEST <= share <= _SMALLER:
             return ""
-        return "raised" if _RAISED[0] <= rise <= _RAISED[1] else "lowered" if _LOWERED[0] <= -rise <= _LOWERED[1] else ""
+        if _RAISED[0] <= rise <= _RAISED[1]:
+            return "raised"
+        return "lowered" if _LOWERED[0] <= -rise <= _LOWERED[1] else ""
 
     def _ahead(self, start: int) -> _Group | None:
         """Return the character before a word; None where none is close."""

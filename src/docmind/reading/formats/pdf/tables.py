@@ -168,7 +168,8 @@ def _lines(layer: Layer, shown: np.ndarray, places: Lines, captions: Sequence[Pa
     if len(shown) < 2 * _FEWEST_ROWS:
         return []
     x, _y, w, h = words.boxes[shown].T
-    is_part = np.append(False, words.starts[shown][1:] == words.ends[shown][:-1])  # of the word before it, as a raised mark
+    # The mark of a note is a part of the word before it, and its small box tells nothing of the line.
+    is_part = np.append(False, words.starts[shown][1:] == words.ends[shown][:-1])
     h = np.where(is_part, np.maximum(h, np.roll(h, 1)), h)
     wide = x[1:] - (x[:-1] + w[:-1]) > _GAP * np.maximum(h[1:], h[:-1])
     wide[np.asarray(places.first[1:], dtype=np.int64) - 1] = False
@@ -289,14 +290,18 @@ def _join_minus_signs(rows: Sequence[_Line], columns: Sequence[tuple[float, floa
     for row in full:
         for cell, after in zip_longest(row.cells, row.cells[1:]):
             over = _place(cell, columns)
-            is_dash = text[cell.start : cell.end] in _DASH
-            if not is_dash or len(over) > 1 or after is None or _place(after, columns)[0] != over[0] + 1:
-                others.update(over)
-            elif not _FIGURE.fullmatch(text[after.start : after.end]):
-                others.update(over)
-            else:
+            is_dash = text[cell.start : cell.end] in _DASH and len(over) == 1
+            if (
+                is_dash
+                and after is not None
+                and _place(after, columns)[0] == over[0] + 1
+                and _FIGURE.fullmatch(text[after.start : after.end])
+            ):
                 dashes.setdefault(over[0], []).append((row, cell, after))
-    signs = [one for column, found in dashes.items() if column not in others and len(found) < len(full) for one in found]
+            else:
+                others.update(over)
+    columns_of_signs = [column for column, found in dashes.items() if column not in others and len(found) < len(full)]
+    signs = [one for column in columns_of_signs for one in dashes[column]]
     for row, cell, after in signs:
         after.start, after.left = cell.start, cell.left
         row.cells.remove(cell)
