@@ -125,6 +125,7 @@ def test_a_page_that_kills_the_process_twice_is_empty(
         seen = list(reading)
     assert [page.page_no for page in seen] == list(range(1, 31))
     assert [page.page_no for page in seen if page.text == ""] == [9] * empty
+    assert [(loss.kind, loss.place) for loss in reading.losses] == [("page", "page 9")] * empty
 
 
 @pytest.mark.slow

@@ -39,6 +39,7 @@ def _counted(kind: LossKind, n: int) -> str:
         "macro": ngettext("{n} macro", "{n} macros", n),
         "formula": ngettext("{n} formula without a result", "{n} formulas without a result", n),
         "cell": ngettext("{n} cell of a table", "{n} cells of tables", n),
+        "page": ngettext("{n} damaged page", "{n} damaged pages", n),
         "part": ngettext("{n} other part", "{n} other parts", n),
     }
     return texts[kind]

@@ -108,7 +108,8 @@ def give(opened: Opened, kind: str, note: str, header: dict[str, Any], outgoing:
     skip, broken, rules = set(header["skip"]), set(header["broken"]), Rules(**header["rules"])
     told: set[Loss] = set()
     for page in _not_all_blank(opened, skip, broken, rules, name):
-        _send(outgoing, page, _new_losses(opened, told))
+        lost = [["page", 1, f"page {page.page_no}"]] if page.page_no in broken else []
+        _send(outgoing, page, _new_losses(opened, told) + lost)
     if isinstance(opened, Enclosing):
         for inside in opened.enclosed():
             write_frame(outgoing, {"enclosed": inside.name, "failed": inside.error}, [inside.data])

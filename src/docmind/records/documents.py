@@ -234,11 +234,13 @@ LossKind = Literal[
     "macro",
     "formula",
     "cell",
+    "page",
     "part",
 ]
 """What a reader may see in a file and not read.
 
-`formula` is one without a result, `cell` one of the tables beyond what one file may have, and `part` any other part.
+`formula` is one without a result, `cell` one of the tables beyond what one file may have, `page` one that is damaged or
+missing, of which at most a part was read, and `part` any other part.
 """
 
 

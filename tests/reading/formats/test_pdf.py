@@ -5,7 +5,10 @@ Whether a text layer is to be trusted.
 
 from __future__ import annotations
 
+import base64
 import io
+import zlib
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -104,12 +107,23 @@ def test_boxes_lie_on_the_ink(rotate: int, box: str) -> None:
     assert not (ink & ~inside).any()
 
 
-def test_text_outside_the_crop_box_has_no_box() -> None:
-    content = papers.line("seen", y=400) + " " + papers.line("cut", y=20)
-    page = page_of(papers.pdf([content], box="/CropBox [0 100 612 792]"))
-    boxes = dict(zip(page.text.split(), Words.unpack(page.words).boxes.tolist(), strict=True))
-    assert boxes["seen"][3] > 0
-    assert "cut" not in boxes or boxes["cut"][3] == 0
+@each_of(
+    "box, text",
+    [
+        ("/CropBox [0 0 306 792]", "The rent is 900 euros.\nof the left page"),
+        ("/CropBox [306 0 612 792]", "The deposit is 1800 euros."),
+        ("/CropBox [0 0 380 792]", "The rent is 900 euros. The deposit\nof the left page"),
+    ],
+)
+def test_text_outside_the_crop_box_is_not_of_the_page(box: str, text: str) -> None:
+    """A spread of two pages is often stored twice, each time with another half of it shown."""
+    drawn = [("The rent is 900 euros.", 60, 400), ("The deposit is 1800 euros.", 320, 400)]
+    drawn.append(("of the left page", 60, 380))
+    page = page_of(papers.pdf([" ".join(papers.line(said, x=x, y=y, size=12) for said, x, y in drawn)], box=box))
+    assert page.text == text
+    words = Words.unpack(page.words)
+    assert [page.text[s:e] for s, e in zip(words.starts, words.ends, strict=True)] == text.split()
+    assert (words.boxes[:, 2:] > 0).all()
 
 
 def test_a_word_over_two_lines_is_one_word_with_two_boxes() -> None:
@@ -171,6 +185,60 @@ def test_a_page_that_cannot_be_loaded_costs_no_other_page() -> None:
     pages = [opened.page(number) for number in range(1, opened.pages + 1)]
     assert {"first", "third"} <= {page.text for page in pages}
     assert all(page.image for page in pages)
+
+
+def lost(data: bytes) -> list[tuple[str, str, str]]:
+    """Return the text of each page, and what was not read and where."""
+    opened = open_pdf(Upload("a.pdf", data), "pdf", Rules())
+    texts = [opened.page(number).text for number in range(1, opened.pages + 1)]
+    kinds = {one.place: one.kind for one in opened.losses}
+    places = [place if place in kinds else "" for place in (f"page {number}" for number in range(1, len(texts) + 1))]
+    return [(text, kinds.get(place, ""), place) for text, place in zip(texts, places, strict=True)]
+
+
+def packed(pages: list[bytes], *, filters: str = "/FlateDecode") -> bytes:
+    """Write a PDF of pages with these content streams, which are packed already."""
+    data = papers.pdf([f"<{number}>" for number in range(len(pages))])
+    for number, content in enumerate(pages):
+        old = f"<< /Length {len(f'<{number}>')} >>\nstream\n<{number}>\n".encode()
+        new = f"<< /Length {len(content)} /Filter {filters} >>\nstream\n".encode() + content + b"\n"
+        assert old in data
+        data = data.replace(old, new)
+    return data
+
+
+MINUTES = "of the minutes " * 4
+SHEETS = [zlib.compress(papers.line(f"sheet {number} {MINUTES}", size=9).encode()) for number in range(3)]
+
+
+@each_of(
+    "damage, kind",
+    [
+        (lambda sheet: sheet, ""),
+        (lambda sheet: sheet[:-4], ""),
+        (lambda sheet: sheet[: len(sheet) // 2], "page"),
+        (lambda sheet: sheet[:9] + bytes(len(sheet) - 9), "page"),
+        (lambda sheet: b"nothing that is packed", "page"),
+    ],
+)
+def test_a_page_whose_stream_breaks_off_is_told(damage: Callable[[bytes], bytes], kind: str) -> None:
+    found = lost(packed([SHEETS[0], damage(SHEETS[1]), SHEETS[2]]))
+    assert [one[1:] for one in found] == [("", ""), (kind, "page 2" if kind else ""), ("", "")]
+    assert [text[:7] for text, _kind, _place in found[::2]] == ["sheet 0", "sheet 2"]
+
+
+def test_streams_in_letters_are_looked_at_too() -> None:
+    sheets = [base64.a85encode(sheet) + b"~>" for sheet in SHEETS]
+    found = lost(packed([sheets[0], sheets[1][:30] + b"~>", sheets[2]], filters="[/ASCII85Decode /FlateDecode]"))
+    assert [one[1:] for one in found] == [("", ""), ("page", "page 2"), ("", "")]
+
+
+def test_a_page_that_is_missing_is_told() -> None:
+    data = papers.pdf([papers.line("first"), papers.line("second"), papers.line("third")])
+    gone = data.replace(b"5 0 R 7 0 R", b"99 0 R 7 0 R")
+    assert lost(gone) == [("first", "", ""), ("", "page", "page 2"), ("third", "", "")]
+    empty = data.replace(b"/Contents 6 0 R", b"/Contents 96 0 R")
+    assert lost(empty) == [("first", "", ""), ("", "page", "page 2"), ("third", "", "")]
 
 
 def test_a_pdf_that_was_cut_off() -> None:
@@ -448,6 +516,46 @@ def test_a_table_goes_on_over_pages_with_its_header() -> None:
     assert tables == [(0, sales), (0, sales), (2_000, hives), (3_000, ())]
 
 
+RAIN = [["Region", "2019", "2020", "2021"], ["North", "-", "38.91", "35.15"], ["South", "34.98", "34.95", "23.36"]]
+RAIN += [["East", "19.79", "-", "24.16"], ["West", "22.77", "27.12", "-"]]
+
+
+@each_of("places", [[72, 200, 300, 400], [72, 150, 200, 250], [72, 250, 350, 450]])
+@each_of("shift", [0, 30])
+def test_a_sign_for_nothing_stays_in_its_column(places: list[int], shift: int) -> None:
+    """It stands flush left, or behind the last figure of the column, as where negative numbers have brackets."""
+    dash = "-"
+    content = " ".join(
+        papers.line(cell, x=place + (shift if cell == dash else 0), y=700 - 16 * number, size=10)
+        for number, row in enumerate(RAIN)
+        for cell, place in zip(row, places, strict=True)
+    )
+    assert [cells for _kind, _header, cells in rows_of(page_of(papers.pdf([content])))] == RAIN
+
+
+def test_a_minus_sign_that_is_set_apart_belongs_to_its_number() -> None:
+    rows = [["Group", "", "2022", "", "2023"], ["Wax", "-", "1,204.5", "", "900"], ["Honey", "", "88", "-", "12"]]
+    rows += [["Skeps", "-", "60", "", "41"], ["Mead", "", "71", "", "33"]]
+    found = rows_of(page_of(papers.pdf([grid(rows, [72, 235, 250, 385, 400])])))
+    assert [cells for _kind, _header, cells in found] == [
+        ["Group", "2022", "2023"],
+        ["Wax", "- 1,204.5", "900"],
+        ["Honey", "88", "- 12"],
+        ["Skeps", "- 60", "41"],
+        ["Mead", "71", "33"],
+    ]
+
+
+YEARS = [[str(1967 + row), f"{4_999 + 112 * row}", f"{126_762 + 531 * row}", f"2{row}.4"] for row in range(6)]
+
+
+@each_of("header", [[["Year", "Population", "Deaths", "Rate"]], [["", "Population", "Deaths", "Rate"]], []])
+def test_years_and_numbers_are_a_table(header: list[list[str]]) -> None:
+    found = rows_of(page_of(papers.pdf([grid([*header, *YEARS], [72, 170, 270, 370])])))
+    assert [cells for _kind, _header, cells in found] == [*header, *YEARS]
+    assert {names for _kind, names, _cells in found} == {tuple(header[0]) if header else ()}
+
+
 @each_of(
     "content",
     [
@@ -455,6 +563,7 @@ def test_a_table_goes_on_over_pages_with_its_header() -> None:
         grid([[f"Chapter {number} ..........................", str(number)] for number in range(8)], [72, 400]),
         grid([[f"\\({number}\\)", "the keeper of the bees of the county pays"] for number in range(8)], [72, 110]),
         grid([[f"x{number} =", "Verify \\(fact_1\\)", str(number)] for number in range(8)], [72, 130, 300]),
+        grid([[str(row * 7), f"{row}.5", f"{row * row}"] for row in range(8)], [72, 170, 270]),
         grid([["the keeper", "of the", "bees"]] * 2 + [["pays in", "", "May"]] * 4, [72, 150, 200]),
         " ".join(papers.line(text, y=700 - 14 * number, size=11) for number, text in enumerate(THIRD)),
     ],

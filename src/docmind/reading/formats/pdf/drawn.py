@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pypdfium2.raw as pdfium
 
-from docmind.reading.formats.pdf.layer import native
+from docmind.reading.formats.pdf.native import native
 
 _MOST = 20_000  # objects of a page that are looked at
 _DEEPEST = 6  # forms within each other

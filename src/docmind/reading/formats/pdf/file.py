@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from functools import cached_property
 
 import numpy as np
 import pypdfium2
@@ -30,6 +31,7 @@ from docmind.reading.formats.pdf.lines import Lines, lines_of
 from docmind.reading.formats.pdf.parts import Parts, beside
 from docmind.reading.formats.pdf.pictures import image_share, is_behind_picture
 from docmind.reading.formats.pdf.quality import FEW_WORDS, lines_share, needs_ocr, plausibility, unread_share
+from docmind.reading.formats.pdf.streams import damaged_pages
 from docmind.reading.formats.pdf.tables import Tables
 from docmind.records.documents import Facts, Loss, ParsedPage, Upload
 from docmind.wording import _, number_text
@@ -54,6 +56,7 @@ class PdfFile:
         self._document = document
         self._rules = rules
         self._name = upload.name
+        self._data = upload.data
         self._known: set[str] = set()
         self._tables = Tables()
         self._parts = Parts()
@@ -89,6 +92,8 @@ class PdfFile:
         page, annotations = self._load_page(page_no - 1)
         for kind, count in annotations.lost:
             self._losses.note(kind, f"page {page_no}", count)
+        if not page or page_no in self._damaged:
+            self._losses.note("page", f"page {page_no}")
         if not page:
             return unreadable_page(page_no, self._rules)
         try:
@@ -105,6 +110,10 @@ class PdfFile:
             return read_layer(page, _GLANCE, _GLANCE, set()).text
         finally:
             pdfium.FPDF_ClosePage(page)
+
+    @cached_property
+    def _damaged(self) -> frozenset[int]:
+        return damaged_pages(self._data, self.pages)
 
     def _load_page(self, index: int):
         """Return a loaded page, None where it cannot be loaded, and its annotations."""

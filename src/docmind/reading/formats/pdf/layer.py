@@ -8,7 +8,10 @@ from __future__ import annotations
 import ctypes
 import re
 import unicodedata
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 import pypdfium2.raw as pdfium
@@ -18,26 +21,24 @@ from docmind.reading.formats.pdf.accents import composed
 from docmind.reading.formats.pdf.columns import column_order
 from docmind.reading.formats.pdf.hyphens import HYPHEN, is_kept, learn
 from docmind.reading.formats.pdf.lines import first_words
+from docmind.reading.formats.pdf.native import get_matrix, get_size, native
+from docmind.reading.formats.pdf.superscripts import Cut, rewritten
 
 _WORD = re.compile(r"\S+(?:(?<=\d-)\r?\n(?=\d)\S+)*")  # a range of numbers goes on over the end of a line: 2019-2021
 _PIECE = re.compile(rf"[^{HYPHEN}\r\n]*(?P<end>{HYPHEN}|\r?\n|$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200c\u200d\u2060\ufeff\ud800-\udfff\uffff]")
 # Only ligatures and Arabic presentation forms are replaced by letters: full NFKC would turn m² into m2.
 _LOOKS = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]+")
+_VISIBLE = 0.5  # of a word's area: on the page
 _FINE = 64  # device units a pixel, since PDFium converts to whole device units
-
-
-def native(name: str, result: type, *arguments: type):
-    """Return a PDFium function that takes addresses as numbers: making pointer objects costs more than the call."""
-    address = ctypes.cast(getattr(pdfium, name), ctypes.c_void_p).value
-    assert address is not None
-    return ctypes.CFUNCTYPE(result, *arguments)(address)
 
 
 _count_rects = native("FPDFText_CountRects", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
 _get_rect = native("FPDFText_GetRect", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, *[ctypes.c_void_p] * 4)
-_get_size = native("FPDFText_GetFontSize", ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
-_get_matrix = native("FPDFText_GetMatrix", ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+
+
+_Piece = tuple[int, int, int, int]
+"""A word or a part of one: start and end in the clean text, start and end in the raw one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,15 @@ def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
         raw = _raw_text(text_page)
         index = _char_index(text_page, raw)
         raw = composed(raw, lambda place: _char_box(text_page, index(place)))
-        pieces, text = _clean(raw, known)
+        raw, cuts = rewritten(raw, text_page, index)
+        pieces, text = _clean(raw, known, cuts)
         rects, owners = _rects(text_page, [(index(start), index(end)) for _, _, start, end in pieces])
         boxes = _boxes(rects @ matrix_of(page, width, height), owners, len(pieces))
-        boxes = _clip(boxes, width, height)
-        sizes = _sizes(text_page, boxes, [index(start) for _, _, start, _ in pieces])
+        boxes, is_shown = _clip(boxes, width, height)
+        if not is_shown.all():
+            pieces, text = _without(raw, text, pieces, is_shown)
+            boxes = boxes[is_shown]
+        sizes = _sizes(text_page, boxes, [index(start) for start in _places_of_sizes(text, pieces)])
     finally:
         pdfium.FPDFText_ClosePage(text_page)
     order = _order(text, pieces, boxes)
@@ -81,7 +86,7 @@ def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
 
 
-def _order(text: str, pieces: list[tuple[int, int, int, int]], boxes: np.ndarray) -> np.ndarray | None:
+def _order(text: str, pieces: list[_Piece], boxes: np.ndarray) -> np.ndarray | None:
     """Return the order of words in which columns are read one after the other; None where they have it."""
     if not len(pieces) or _RIGHT_TO_LEFT.search(text):
         return None
@@ -91,7 +96,7 @@ def _order(text: str, pieces: list[tuple[int, int, int, int]], boxes: np.ndarray
 def _reordered(
     raw: str,
     text: str,
-    pieces: list[tuple[int, int, int, int]],
+    pieces: list[_Piece],
     boxes: np.ndarray,
     sizes: np.ndarray,
     order: np.ndarray,
@@ -124,9 +129,7 @@ def _reordered(
     return Layer("".join(parts), Words.of(spans, boxes[order]), sizes[order])  # pyright: ignore[reportArgumentType]
 
 
-def _between(
-    raw: str, text: str, pieces: list[tuple[int, int, int, int]], boxes: np.ndarray, before: int, number: int
-) -> str:
+def _between(raw: str, text: str, pieces: list[_Piece], boxes: np.ndarray, before: int, number: int) -> str:
     """Return what stands between two words: nothing within a word, a space on a line, else the end of a line."""
     start, end = pieces[before][1], pieces[number][0]
     if number == before + 1 and not (start == end and HYPHEN in raw[pieces[before][2] : pieces[number][2]]):
@@ -155,44 +158,111 @@ def _unswap(text: str) -> str:
     return "".join(char if char.isspace() else chr(ord(char) >> 8) for char in text)
 
 
-def _char_index(text_page: object, raw: str):
-    """Return a map from places in the text to PDFium's character numbers, which differ where characters are missing."""
-    if len(raw) == pdfium.FPDFText_CountChars(text_page):
+def _char_index(text_page: object, raw: str) -> Callable[[int], int]:
+    """Return a map from places in the text to PDFium's character numbers, which differ where characters are missing.
+
+    PDFium counts a character outside of the basic plane, such as a letter of a formula, as two.
+    """
+    count = pdfium.FPDFText_CountChars(text_page)
+    if len(raw) == count:
         return lambda place: place
+    units = list(accumulate((1 + (char > "\uffff") for char in raw), initial=0))
+    if units[-1] == count:
+        return units.__getitem__
     return lambda place: (
-        pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, place)
-        if place < len(raw)
-        else pdfium.FPDFText_CountChars(text_page)
+        pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, units[place]) if place < len(raw) else count
     )
 
 
-def _clean(raw: str, known: set[str]) -> tuple[list[tuple[int, int, int, int]], str]:
+def _clean(raw: str, known: set[str], cuts: Sequence[Cut] = ()) -> tuple[list[_Piece], str]:
     """Return words as (start, end) in the clean text and (start, end) in the raw one, and the clean text.
 
-    A word broken over two lines becomes one word of the text in two pieces, each with its own box.
+    A word broken over two lines becomes one word of the text in two pieces, each with its own box, and so does one with
+    a `Cut`. The cuts are in the order of the text.
     """
     learn(raw, known)
-    pieces: list[tuple[int, int, int, int]] = []
+    pieces: list[_Piece] = []
     parts: list[str] = []
     place = last = 0
+    waiting = deque(cuts)
     for match in _WORD.finditer(raw):
         start, end = match.span()
         word = match.group()
-        if word.isascii() and word.isprintable():  # nearly all of them
-            fresh = ((word, start),)
+        if waiting and waiting[0].start < end:
+            own: list[Cut] = []
+            while waiting and waiting[0].start < end:
+                own.append(waiting.popleft())
+            fresh = list(_cut(word, start, own, known))
+        elif word.isascii() and word.isprintable():  # nearly all of them
+            fresh = ((word, start, end),)
         else:
-            fresh = [(shown, at) for piece, at in _unbreak(word, start, known) if (shown := letters(piece))]
-            if not fresh:
-                continue
+            fresh = list(_shown(word, start, known))
+        if not any(shown for shown, _, _ in fresh):
+            continue
         if parts:
             parts.append("\n" if raw.find("\n", last, start) >= 0 else " ")
             place += 1
         last = end
-        for shown, at in fresh:
+        for shown, at, behind in fresh:
+            if not shown:
+                parts.append(" ")
+                place += 1
+                continue
             parts.append(shown)
-            pieces.append((place, place + len(shown), at, min(end, at + len(shown)) if len(fresh) > 1 else end))
+            pieces.append((place, place + len(shown), at, behind))
             place += len(shown)
     return pieces, "".join(parts)
+
+
+def _cut(word: str, start: int, cuts: Sequence[Cut], known: set[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield the pieces of a word with cuts, as of `_shown`; an empty text is a space between two of them."""
+    done = start
+    for cut in cuts:
+        yield from _shown(word[done - start : cut.start - start], done, known)
+        if cut.shown or cut.start > start:
+            yield cut.shown, cut.start, cut.end
+        done = cut.end
+    yield from _shown(word[done - start :], done, known)
+
+
+def _shown(word: str, start: int, known: set[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield the pieces of a word that are seen, each with its start and end in the raw text."""
+    end = start + len(word)
+    found = [(shown, at) for piece, at in _unbreak(word, start, known) if (shown := letters(piece))]
+    for shown, at in found:
+        yield shown, at, min(end, at + len(shown)) if len(found) > 1 else end
+
+
+def _without(raw: str, text: str, pieces: Sequence[_Piece], is_shown: np.ndarray) -> tuple[list[_Piece], str]:
+    """Return the pieces that are on the page and their text, as of `_clean`."""
+    out: list[_Piece] = []
+    parts: list[str] = []
+    place, before = 0, -1
+    for number in np.flatnonzero(is_shown).tolist():
+        start, end, at, behind = pieces[number]
+        if before >= 0:
+            between = text[pieces[before][1] : start]
+            if number > before + 1:
+                between = "\n" if "\n" in between else " "
+            parts.append(between)
+            place += len(between)
+        out.append((place, place + end - start, at, behind))
+        parts.append(text[start:end])
+        place += end - start
+        before = number
+    return out, "".join(parts)
+
+
+def _places_of_sizes(text: str, pieces: Sequence[_Piece]) -> Iterator[int]:
+    """Yield the place in the raw text of a character that has the size of each word.
+
+    That of a mark behind a word is the one of the word: lines are told apart by the size of their words.
+    """
+    reached, place = -1, 0
+    for start, end, at, _behind in pieces:
+        place = place if start == reached and text[start] in "[^" else at
+        yield place
+        reached = end
 
 
 def letters(piece: str) -> str:
@@ -260,8 +330,8 @@ def _sizes(text_page: object, boxes: np.ndarray, at: list[int]) -> np.ndarray:
     place = matrix.ctypes.data
 
     def size(number: int) -> float:
-        scale = float(np.hypot(matrix[2], matrix[3])) if _get_matrix(handle, at[number], place) else 1.0
-        return _get_size(handle, at[number]) * scale
+        scale = float(np.hypot(matrix[2], matrix[3])) if get_matrix(handle, at[number], place) else 1.0
+        return get_size(handle, at[number]) * scale
 
     first = first_words(boxes[shown])
     ends = np.append(first[1:], len(shown))
@@ -299,9 +369,15 @@ def _boxes(corners: np.ndarray, owners: np.ndarray, count: int) -> np.ndarray:
     return boxes
 
 
-def _clip(boxes: np.ndarray, width: int, height: int) -> np.ndarray:
-    """Clip boxes to the image: text outside the crop box has no place on it."""
+def _clip(boxes: np.ndarray, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return boxes clipped to the image (n, 4), and which words are on it (n).
+
+    A word outside the crop box is on no sheet that a person sees, and so is one of which less than half lies inside.
+    One without a box may be anywhere, so it stays.
+    """
     edge = np.array([width, height], dtype=np.float64)
     low = np.clip(boxes[:, :2], 0, edge)
     high = np.clip(boxes[:, :2] + boxes[:, 2:], 0, edge)
-    return np.hstack([low, high - low])
+    clipped = np.hstack([low, high - low])
+    whole = boxes[:, 2] * boxes[:, 3]
+    return clipped, clipped[:, 2] * clipped[:, 3] >= _VISIBLE * whole

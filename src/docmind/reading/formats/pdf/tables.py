@@ -7,9 +7,9 @@ columns are rows of a table, if a column behind the first one has figures, or if
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -30,12 +30,16 @@ _LONGEST_TEXT = 12  # words in a usual cell behind the first one
 _SAME_PLACE = 0.02  # of the page's width, for a table that goes on over pages
 _LONGEST_NAME = 200
 _MOST_TABLES = 1_000  # of a page: each has three lines at least
+_BESIDE = 2.0  # heights of a line, between the figures of a column and its sign for nothing
 _CENTRED = 0.08  # of the width of columns, between their middle and that of their common name
 
 _FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*(?:[%)x×*†‡a-z]{0,3}|bps|\s*%\)?)")
 _NOTHING = re.compile(r"[$€£(\s]*[\u2014\u2013\-*]+[)%\s]*|n/?a|n\.?m\.?|nil", re.IGNORECASE)
 _YEAR = re.compile(r"(?:FY|Q[1-4]\s?)?(?:19|20)\d\d(?:/\d\d)?[*†)]?|[1-4]Q\d\d")
-_SIGN = frozenset(("$", "€", "£", "¥", "R$", "US$", "($", "(", "-", "\u2212"))
+_ROW_YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?:[/\-\u2013]\d\d(?:\d\d)?)?")
+_MARK = re.compile(r"(?<=[\d%)])\s?\[(?:\d{1,3}|[a-z])[^\[\]]{0,8}\]$")  # of a note, behind a number
+_SIGN = frozenset(("$", "€", "£", "¥", "R$", "US$", "($", "("))
+_DASH = frozenset(("-", "\u2212"))  # a minus sign, or the sign for nothing
 _AFTER = frozenset(("%", ")", ")%", "%)", "pts", "bps", "x"))
 _LEADER = re.compile(r"[.\u2026\u00b7_]{3,}")
 _LEADERS = re.compile(r"(?:[.\u2026_]\s?){5}")
@@ -99,7 +103,9 @@ class Tables:
         after = 0  # the line behind the table before
         for first, end in _runs(lines):
             rows = lines[first:end]
-            columns = _columns(rows)
+            columns = _columns(rows, layer.text)
+            if _join_minus_signs(rows, columns, layer.text):
+                columns = _columns(rows, layer.text)
             if not _is_table(rows, columns, layer.text):
                 continue
             begun = _above(lines, first, after, columns)
@@ -162,6 +168,9 @@ def _lines(layer: Layer, shown: np.ndarray, places: Lines, captions: Sequence[Pa
     if len(shown) < 2 * _FEWEST_ROWS:
         return []
     x, _y, w, h = words.boxes[shown].T
+    # The mark of a note is a part of the word before it, and its small box tells nothing of the line.
+    is_part = np.append(False, words.starts[shown][1:] == words.ends[shown][:-1])
+    h = np.where(is_part, np.maximum(h, np.roll(h, 1)), h)
     wide = x[1:] - (x[:-1] + w[:-1]) > _GAP * np.maximum(h[1:], h[:-1])
     wide[np.asarray(places.first[1:], dtype=np.int64) - 1] = False
     at = np.flatnonzero(wide) + 1
@@ -194,6 +203,9 @@ def _lines(layer: Layer, shown: np.ndarray, places: Lines, captions: Sequence[Pa
                 before.end, before.right = cell.end, cell.right
             elif not _LEADER.fullmatch(said):
                 line.cells.append(cell)
+        for cell in line.cells:
+            mark = _MARK.search(text[cell.start : cell.end])
+            cell.end = cell.start + mark.start() if mark is not None else cell.end
         if line.cells:
             out.append(line)
     return out
@@ -220,21 +232,80 @@ def _runs(lines: Sequence[_Line]) -> list[tuple[int, int]]:
     return out
 
 
-def _columns(rows: Sequence[_Line]) -> list[tuple[float, float]]:
+def _columns(rows: Sequence[_Line], text: str) -> list[tuple[float, float]]:
     """Return left and right of the columns: strips that no usual row leaves empty and none crosses."""
     usual = max((len(row.cells) for row in rows), default=0)
     counts = sorted((len(row.cells) for row in rows if len(row.cells) > 1), reverse=True)
     if not counts or usual > _MOST_COLUMNS:
         return []
     middle = counts[len(counts) // 2]
-    spans = sorted((c.left, c.right) for row in rows if len(row.cells) >= max(2, middle) for c in row.cells)
+    whole = [row for row in rows if len(row.cells) >= max(2, middle)]
+    strips = _strips((c.left, c.right) for row in whole for c in row.cells if text[c.start : c.end] not in _DASH)
+    return _strips([*strips, *_strips_of_dashes(whole, strips, text)])
+
+
+def _strips(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return spans with those that overlap as one."""
     out: list[list[float]] = []
-    for left, right in spans:
+    for left, right in sorted(spans):
         if out and left < out[-1][1]:
             out[-1][1] = max(out[-1][1], right)
         else:
             out.append([left, right])
     return [(left, right) for left, right in out]
+
+
+def _strips_of_dashes(
+    rows: Sequence[_Line], strips: Sequence[tuple[float, float]], text: str
+) -> Iterator[tuple[float, float]]:
+    """Yield what dashes that stand beside the strips of other cells add to them.
+
+    A dash is set flush with the last figure of a column or behind it, where negative numbers have their bracket. It
+    belongs to the nearer strip beside it in which its row has nothing else, and where there is none to one of its own.
+    """
+    for row in rows:
+        for cell in (cell for cell in row.cells if text[cell.start : cell.end] in _DASH):
+            if any(left < cell.right and cell.left < right for left, right in strips):
+                continue
+            reach = _BESIDE * (row.bottom - row.top)
+            near = [
+                (max(cell.left - right, left - cell.right), left, right)
+                for left, right in strips
+                if max(cell.left - right, left - cell.right) <= reach
+                and not any(other.left < right and left < other.right for other in row.cells)
+            ]
+            _gap, left, right = min(near, default=(0.0, cell.left, cell.right))
+            yield min(left, cell.left), max(right, cell.right)
+
+
+def _join_minus_signs(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], text: str) -> bool:
+    """Join minus signs that are set apart to their numbers, and return whether there are any.
+
+    A dash in a column of numbers says that there is none. One that is the sign of the number behind it stands where no
+    row has anything else, and not every row has it.
+    """
+    others: set[int] = set()  # columns with anything but dashes
+    dashes: dict[int, list[tuple[_Line, _Cell, _Cell]]] = {}
+    full = [row for row in rows if len(row.cells) > 1]
+    for row in full:
+        for cell, after in zip_longest(row.cells, row.cells[1:]):
+            over = _place(cell, columns)
+            is_dash = text[cell.start : cell.end] in _DASH and len(over) == 1
+            if (
+                is_dash
+                and after is not None
+                and _place(after, columns)[0] == over[0] + 1
+                and _FIGURE.fullmatch(text[after.start : after.end])
+            ):
+                dashes.setdefault(over[0], []).append((row, cell, after))
+            else:
+                others.update(over)
+    columns_of_signs = [column for column, found in dashes.items() if column not in others and len(found) < len(full)]
+    signs = [one for column in columns_of_signs for one in dashes[column]]
+    for row, cell, after in signs:
+        after.start, after.left = cell.start, cell.left
+        row.cells.remove(cell)
+    return bool(signs)
 
 
 def _place(cell: _Cell, columns: Sequence[tuple[float, float]]) -> list[int]:
@@ -264,9 +335,13 @@ def _is_table(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], tex
     filled = [len(column) >= 0.4 * len(full) for column in cells]
     figures = [sum(map(_is_figure, column)) >= max(_FEWEST_ROWS, 0.5 * len(column)) for column in cells]
     long = [bool(column) and sum(len(one.split()) for one in column) > _LONGEST_TEXT * len(column) for column in cells]
-    lettered = sum(any(any(map(str.isalpha, text[c.start : c.end])) for c in row.cells) for row in full)
-    if sum(filled) < 2 or any(long[1:]) or 2 * lettered < len(full):
+    lettered = [sum(any(map(str.isalpha, text[c.start : c.end])) for c in row.cells) for row in full]
+    if sum(filled) < 2 or any(long[1:]):
         return False
+    if 2 * sum(map(bool, lettered)) < len(full) and not (
+        2 * lettered[0] > len(columns) or _are_years(cells[0], len(full))
+    ):
+        return False  # numbers on a drawing, unless a first row names their columns or years number the rows
     signs = sum(bool(_PROGRAM.search(text, row.start, row.end)) for row in rows)
     if 3 * signs > len(rows):
         return False
@@ -277,6 +352,13 @@ def _is_table(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], tex
     # Words alone may be lines that are spread to the margins, or a program.
     whole = sum(len(row.cells) >= 3 for row in full)
     return sum(filled) >= 3 and whole >= _FEWEST_OF_WORDS and whole >= 0.75 * len(full) >= 0.5 * len(rows)
+
+
+def _are_years(cells: Sequence[str], rows: int) -> bool:
+    """Return whether the cells of a column are the years of all rows but one, up or down."""
+    years = [int(one[:4]) for one in cells if _ROW_YEAR.fullmatch(one)]
+    steps = {later > earlier for earlier, later in pairwise(years)}
+    return len(years) >= max(_FEWEST_ROWS, rows - 1) and len(set(years)) == len(years) and len(steps) == 1
 
 
 def _header_rows(rows: Sequence[_Line], columns: Sequence[tuple[float, float]], text: str) -> int:
