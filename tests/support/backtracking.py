@@ -15,7 +15,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import inf
 from typing import Any, Literal, NamedTuple
 
@@ -24,15 +24,18 @@ Method = Literal["scan", "search", "match", "fullmatch"]
 
 SHORT, LONG = 2_000, 4_000  # characters of an attack
 FACTOR = 3.0
-"""Growth of the time from SHORT to LONG that is too much: a linear expression takes 2 times as long, a quadratic 4."""
+"""Growth of the time that is too much for a text of twice the length: linear is 2, quadratic 4. Both from SHORT to LONG
+and from there to twice as much, because a bounded repetition may be quadratic up to its bound."""
 FLOOR_S = 0.0005
 """A time at LONG that is not looked at: within it the time of a quadratic expression at 100,000 is below 0.4 s."""
 HOPELESS_S = 1.0
 """Seconds after which a match is interrupted: the slowest linear expression here takes a tenth of it."""
 SLOWEST_S = 0.2
 """Seconds at LONG that are too many even where they grow with the length: 5 s for a line of 100,000 characters."""
+SLOWEST_BOUNDED_S = 0.02
+"""Seconds that are too many where the text is short."""
 
-_RUNS, _LASTING_S = 8, 0.05  # runs before a growth is believed; from this time on two, which noise hardly changes
+_RUNS = 4  # before a growth is believed
 _MANY = 10  # times from which on a repetition is pumped
 _LETTERS = 24  # single letters that are tried on an expression
 _SAMPLES = 6  # texts that one repetition matches
@@ -55,34 +58,44 @@ class Fault(NamedTuple):
         return _text(self.lead, self.unit, self.tail, length)
 
 
-def fault_of(pattern: re.Pattern[Any], method: Method) -> Fault | None:
+def fault_of(pattern: re.Pattern[Any], method: Method, longest: int | None = None) -> Fault | None:
     """Return the first attack under which the time of an expression grows faster than the text, or is far too long.
+
+    Where no text of more than `longest` characters reaches the expression, only its time at that length counts.
 
     Only in the main thread: a match is interrupted by a timer, to which the matcher of CPython answers there.
     """
     run = _runner(pattern, method)
     for lead, unit, tail in attacks(pattern):
+        if longest is not None:
+            text = _encoded(pattern, _text(lead, unit, tail, max(0, longest - len(lead) - len(tail))))
+            taken = min(_seconds(run, text) for _ in range(3)) if _seconds(run, text) > SLOWEST_BOUNDED_S else 0.0
+            if taken > SLOWEST_BOUNDED_S:
+                return Fault(method, lead, unit, tail, inf, taken)
+            continue
         long = _encoded(pattern, _text(lead, unit, tail, LONG))
         taken = _seconds(run, long)
         if taken < FLOOR_S:
             continue
-        short = _encoded(pattern, _text(lead, unit, tail, SHORT))
-        growth = _growth(run, short, long, taken) if taken < HOPELESS_S else inf
-        if growth > FACTOR or (taken > SLOWEST_S and min(_seconds(run, long) for _ in range(3)) > SLOWEST_S):
+        texts = [_encoded(pattern, _text(lead, unit, tail, length)) for length in (SHORT, LONG, 2 * LONG)]
+        growth = inf if taken >= HOPELESS_S else min(_growth(run, *pair) for pair in pairwise(texts))
+        is_slow = taken > SLOWEST_S and min(_seconds(run, long) for _ in range(3)) > SLOWEST_S
+        if growth > FACTOR or is_slow:
             return Fault(method, lead, unit, tail, growth, taken)
     return None
 
 
-def _growth(run: Callable[[Any], object], short: Any, long: Any, first: float) -> float:
-    """Return time(long) / time(short); where it is too much, of the least times of several runs."""
-    least_short, least_long = HOPELESS_S, first
-    for _ in range(_RUNS if first < _LASTING_S else 2):
+def _growth(run: Callable[[Any], object], short: Any, long: Any) -> float:
+    """Return time(long) / time(short); where that is too much, of the least times of several runs."""
+    least_short = least_long = HOPELESS_S
+    growth = 0.0
+    for _ in range(_RUNS):
         least_short = min(least_short, _seconds(run, short))
-        if least_long / max(least_short, 1e-7) > FACTOR:
-            least_long = min(least_long, _seconds(run, long))
-        if least_long / max(least_short, 1e-7) <= FACTOR:
+        least_long = min(least_long, _seconds(run, long))
+        growth = least_long / max(least_short, 1e-7)
+        if growth <= FACTOR:
             break
-    return least_long / max(least_short, 1e-7)
+    return growth
 
 
 def _text(lead: str, unit: str, tail: str, length: int) -> str:
@@ -178,7 +191,8 @@ class _Maker:
                 yield lead, value[2]
             for inner in _inner(node):
                 yield from self._loops(inner, lead)
-            lead += next(self._samples([node]), "")
+            is_before = node[0] is sre.ASSERT and node[1][0] < 0 and not lead  # what a look behind wants stands first
+            lead += next(self._samples(node[1][1] if is_before else [node]), "")
 
     def _samples(self, nodes: Any) -> Iterator[str]:
         """Yield texts that a sequence matches, apart from what it looks at; one for each alternative."""

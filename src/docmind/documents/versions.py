@@ -25,7 +25,7 @@ _READ = 50  # pages of each
 _SENT_ONCE = "mail"  # the kind of document that has no versions
 _LEAST_TITLE = 2  # words of a title by which files of different names are compared
 _MARKS = re.compile(
-    r"[\s_.-]*(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
+    r"(?<![\s_.-])[\s_.-]*+(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
     r"(?:v|ver|version|rev|r)[ ._-]?\d{1,3}(?:\.\d{1,3})?))$"
 )
 _DIGIT = re.compile(r"\d")

@@ -32,7 +32,7 @@ _LONGEST_NAME = 200
 _MOST_TABLES = 1_000  # of a page: each has three lines at least
 _CENTRED = 0.08  # of the width of columns, between their middle and that of their common name
 
-_FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*(?:[%)x×*†‡a-z]{0,3}|bps|\s*%\)?)")
+_FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*+[%)x×*†‡a-z]{0,3}")
 _NOTHING = re.compile(r"[$€£(\s]*[\u2014\u2013\-*]+[)%\s]*|n/?a|n\.?m\.?|nil", re.IGNORECASE)
 _YEAR = re.compile(r"(?:FY|Q[1-4]\s?)?(?:19|20)\d\d(?:/\d\d)?[*†)]?|[1-4]Q\d\d")
 _SIGN = frozenset(("$", "€", "£", "¥", "R$", "US$", "($", "(", "-", "\u2212"))
