@@ -372,7 +372,8 @@ class NetworkSettings(_Group):
     strict: Literal["auto", "on", "off"] = Field(default="auto", description="on: refuse to start without the guard")
 
 
-_ORIGIN = re.compile(r"https://(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?::[1-9]\d{0,4})?")
+_HOST_LABEL = r"[a-z0-9](?:-*+[a-z0-9])*+"
+_ORIGIN = re.compile(rf"https://{_HOST_LABEL}(?:\.{_HOST_LABEL})*+(?::[1-9]\d{{0,4}})?")
 
 
 def _origin(value: str) -> str:

@@ -101,6 +101,30 @@ def test_rows_of_a_table_are_claims_and_its_head_is_none() -> None:
     ]
 
 
+@each_of(
+    "rule, is_rule",
+    [
+        ("|---|---:|", True),
+        (" --- | :--: ", True),
+        ("|:--|--:", True),
+        ("|--:--| -- -- |", True),
+        ("|---||---|", False),
+        ("|---|-|", False),
+        ("|---|a|", False),
+        ("|--|::--|", False),
+        ("| |--|", False),
+        ("|", False),
+        ("--- ---", False),
+        ("-" * 40 + " rent", False),
+        ("|" + "-" * 100_000 + "a", False),
+        ("|" + "-- " * 30_000 + "a", False),
+        ("|" + "--:" * 30_000 + "a", False),
+    ],
+)
+def test_the_rule_below_the_head_of_a_table(rule: str, is_rule: bool) -> None:
+    assert (told(f"| Year | Rent |\n{rule}\n| 2021 | 1,450 |")[0] == ("head", "Year | Rent", False)) == is_rule
+
+
 def test_code_is_one_piece() -> None:
     assert told("Run this:\n```sh\npip install seaborn and run it\n```\nDone it is then.")[1] == (
         "code", "```sh\npip install seaborn and run it\n```", True,

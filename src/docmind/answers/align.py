@@ -42,10 +42,8 @@ _LEAD_IN = re.compile(
     r"(?:states?|says?|notes?|reports?|mentions?|shows?|explains?|indicates?)\s(?:that\s)?)\s{0,3}",
     re.IGNORECASE,
 )
-
-
-_CUTS = re.compile(
-    r"\s*;\s+|,?\s+(?:and|while|whereas|but|although|which|e|enquanto|mas|y|mientras|pero)\s+|,\s+", re.IGNORECASE
+_CUTS = re.compile(  # in a text whose words stand one space apart
+    " ?; |,? (?:and|while|whereas|but|although|which|e|enquanto|mas|y|mientras|pero) |, ", re.IGNORECASE
 )
 _MOST_CUTS = 12
 _PART = 4  # content words of a clause that can be checked alone

@@ -14,7 +14,7 @@ _ASKS = (
 )
 _BEGINS = re.compile(rf"[\s¿¡\"'“]*(?:(?:for|from|to|until|by|in|on|at|de|da|do|a|em|en|ab|bis|von)\s+)?{_ASKS}")
 _SECOND = re.compile(
-    rf"[\s,;]+(?:and|e|y|und|et|as well as)\s+[¿\s]*(?=(?:(?:for|until|by|from|to|de|em|en|a)\s+)?{_ASKS})"
+    rf"(?<![\s,;])[\s,;]++(?:and|e|y|und|et|as well as)\s[¿\s]*+(?=(?:(?:for|until|by|from|to|de|em|en|a)\s+)?{_ASKS})"
 )
 PRONOUN = re.compile(
     r"\b(?:its?|they|them|their|he|she|him|his|er|sie|es|ihn|ihm|ele|ela|eles|elas|el|ella|ellos|ellas|"

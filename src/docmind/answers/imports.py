@@ -16,8 +16,8 @@ _LINE = re.compile(r"[^\n]+")
 _NAME = re.compile(r"[@\w$](?:[\w$@./:\\*+-]*[\w$+*])?|\.{1,2}/[\w./-]+")
 _PARTED = re.compile(r"::|[./\\:]")
 _ENDING = re.compile(r"\.(?:h|hh|hpp|hxx|js|mjs|ts|tsx|jsx|rb|py|php|css|scss)$")
-_COMMENT = re.compile(r"\s(?://|#(?!\s*include)|--)\s.*$|/\*.*?\*/")
-_FROM = re.compile(r"\s*from\s+(?P<module>\.*[\w.]*)\s+import\s+(?P<names>.*)")
+_COMMENT = re.compile(r"\s(?://|#(?!\s*include)|--)\s.*$|/\*.*?(?:\*/|$)", re.MULTILINE)
+_FROM = re.compile(r"\s*from\s+(?P<module>[\w.]++)\s+import\s+(?P<names>.*)")
 _WORDS = """
 import from use using include require require_relative export const let var as static type pub extern crate package
 global function await source library
@@ -29,21 +29,21 @@ _SCRIPT = (
     r"|(?:const|let|var)\s[^=]+=\s*(?:await\s+)?(?:require|import)\(\s*['\"].*"
 )
 _STATEMENTS: dict[str, str] = {
-    **dict.fromkeys(("python",), rf"{_IMPORT}|from\s+\.*[\w.]*\s+import\s+.+"),
+    **dict.fromkeys(("python",), rf"{_IMPORT}|from\s+[\w.]++\s+import\s.+"),
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte"), _SCRIPT),
     **dict.fromkeys(("c", "cpp"), r"#\s*include\s*[<\"].+[>\"]"),
     "csharp": r"(?:global\s+)?using\s+(?:static\s+)?[\w.]+(?:\s*=\s*[\w.]+)?\s*;",
-    "rust": r"(?:pub(?:\([\w ]+\))?\s+)?use\s+.+|extern\s+crate\s+.+",
-    "php": r"use\s+(?:function\s+|const\s+)?\\?[\w\\]+.*;|(?:require|include)(?:_once)?\b.*['\"].*",
-    "ruby": r"require(?:_relative)?\s*\(?\s*['\"].+['\"]\s*\)?",
-    "perl": r"(?:use|require)\s+[A-Z][\w:]+.*;",
+    "rust": r"(?:pub(?:\([\w ]+\))?\s+)?use\s.+|extern\s+crate\s.+",
+    "php": r"use\s+(?:function\s+|const\s+)?\\?[\w\\].*;|(?:require|include)(?:_once)?\b.*['\"].*",
+    "ruby": r"require(?:_relative)?\s*+(?:\(\s*+)?['\"].+['\"]\s*\)?",
+    "perl": r"(?:use|require)\s+[A-Z][\w:].*;",
     "bash": r"(?:source|\.)\s+[\w./$~-]+",
     "r": r"(?:library|require)\(\s*['\"]?[\w.]+['\"]?\s*\)",
-    "lua": r"(?:local\s+\w+\s*=\s*)?require\s*\(?\s*['\"].+['\"]\s*\)?",
-    **dict.fromkeys(("css", "scss", "sass", "less"), r"@(?:import|use|forward)\s+.+"),
+    "lua": r"(?:local\s+\w+\s*=\s*)?require\s*+(?:\(\s*+)?['\"].+['\"]\s*\)?",
+    **dict.fromkeys(("css", "scss", "sass", "less"), r"@(?:import|use|forward)\s.+"),
 }
-_FORMS = {language: re.compile(rf"\s*(?:{form})\s*") for language, form in _STATEMENTS.items()}
-_OTHERS = re.compile(rf"\s*(?:{_IMPORT}|import\s+['\"].+['\"].*)\s*")  # Java, Kotlin, Scala, Swift, Dart, Go
+_STATEMENTS[""] = rf"{_IMPORT}|import\s+['\"].+['\"].*"  # Java, Kotlin, Scala, Swift, Dart, Go
+_FORMS = {language: re.compile(form, re.DOTALL) for language, form in _STATEMENTS.items()}
 
 
 def imports_in(text: str, blocks: Sequence[PageBlock], name: str) -> Iterator[tuple[int, int]]:
@@ -53,10 +53,10 @@ def imports_in(text: str, blocks: Sequence[PageBlock], name: str) -> Iterator[tu
         if block.kind != "code":
             continue
         is_import = bool(block.path) and block.path[-1].startswith(IMPORTS)
-        form = _FORMS.get(block.language, _OTHERS)
+        form = _FORMS.get(block.language, _FORMS[""])
         for found in _LINE.finditer(text, block.start, block.end):
             line = _COMMENT.sub("", found[0])
-            if (is_import or form.fullmatch(line)) and _has(line, wanted):
+            if (is_import or form.fullmatch(line.strip())) and _has(line, wanted):
                 yield found.end() - len(found[0].lstrip()), found.start() + len(found[0].rstrip())
 
 

@@ -25,7 +25,7 @@ _RUN = re.compile(rf"{_CAP}(?:[ \u00a0]?\s?(?:{_LINK}\s){{0,3}}?{_CAP})*")
 _NAME_WORD = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+(?<![.-])")
 _CURRENCY = r"(?:€|£|\$|¥|₹|R\$|US\$|A\$|C\$|EUR|USD|GBP|CHF|BRL|JPY|SEK|NOK|DKK|PLN|CZK)"
-_FIGURE = r"\d{1,3}(?:[.,'’ \u00a0\u202f\u2009]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)"
+_FIGURE = r"\d{1,3}(?:[.,'’ \u00a0\u202f\u2009]\d{3}){1,7}(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)"
 _SCALE = r"(?:\s?(?:million|billion|thousand|milhões|mil|millones|millions?|Millionen|Mio\.?|Mrd\.?|[mk]\b|bn\b))?"
 _AMOUNT = re.compile(
     rf"(?<![\w])(?:{_CURRENCY})\s?-?(?:{_FIGURE}){_SCALE}|(?<![\w.,])-?(?:{_FIGURE}){_SCALE}\s?(?:{_CURRENCY}(?!\w)|(?:euros?|"
@@ -56,16 +56,16 @@ _NUMBERED = re.compile(
 _STREET = re.compile(
     r"(?<!\w)\d{1,5}[a-zA-Z]?,?\s(?:[^\W\d_][\w'’.-]*\s){1,4}?(?:Street|St\.?|Road|Rd\.?|Avenue|Ave\.?|Lane|Drive|Square|Court|Way|Close|"
     r"Place|Terrace|Boulevard|Blvd\.?|Row|Hill|Gardens|Crescent)(?!\w)"
-    r"|(?<!\w)(?:Rua|Avenida|Av\.|Travessa|Praça|Largo|Estrada|Calle|Plaza|Paseo|Camino)\s(?:[^\W\d_][\w'’.ªº-]*\s?){1,6}?(?:,?\s?(?:n\.?º\s?)?\d{1,5}[a-zA-Z]?)(?!\w)"
-    r"|(?<!\w)\d{1,4},?\s(?:bis\s)?(?:rue|avenue|boulevard|place|chemin|impasse|quai)\s(?:[^\W\d_][\w'’.-]*\s?){1,5}"
-    r"|(?<!\w)[A-ZÄÖÜ][\w-]*(?:straße|strasse|str\.|weg|allee|platz|gasse|ring)\s\d{1,4}[a-z]?(?!\w)"
+    r"|(?<!\w)(?:Rua|Avenida|Av\.|Travessa|Praça|Largo|Estrada|Calle|Plaza|Paseo|Camino)\s[^\W\d_][\w'’.ªº-]*(?:\s[^\W\d_][\w'’.ªº-]*){0,5}?(?:\s?,?\s?(?:n\.?º\s?)?\d{1,5}[a-zA-Z]?)(?!\w)"
+    r"|(?<!\w)\d{1,4},?\s(?:bis\s)?(?:rue|avenue|boulevard|place|chemin|impasse|quai)\s[^\W\d_][\w'’.-]*(?:\s[^\W\d_][\w'’.-]*){0,4}\s?"
+    r"|(?<!\w)[A-ZÄÖÜ][\w-]{0,60}(?:straße|strasse|str\.|weg|allee|platz|gasse|ring)\s\d{1,4}[a-z]?(?!\w)"
 )
 _VALUE = re.compile(r"(?:[^.;\n]|\.(?!\s)|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|Sr))\.|(?<=\bMrs|\bSra)\.)+")
 _TO_STOP = re.compile(r"(?:[^.;\n]|\n(?!\n)|\.(?!\s)|(?<=\b[A-Z])\.|(?<=\b(?:Dr|Mr|Ms|Sr))\.|(?<=\bMrs|\bSra)\.)+")
 _PIECE = re.compile(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/\n–—])+")
 _WRAPPED = re.compile(r"(?:(?!\s(?:and|e|y|und|et|&)\s)[^,;(/–—])+")  # over the end of a line
 _LONGEST = 600  # characters of an enumeration of people
-_LABEL = re.compile(r"(?:^|(?<=[.;]\s))[\s•*\-–—☐☒☑✓▪●]*(?:\d{1,3}[.)]\s*)?([^\n:.;]{2,40}):\s+", re.MULTILINE)
+_LABEL = re.compile(r"(?:^|(?<=[.;]\s))[\s•*\-–—☐☒☑✓▪●]*(?:\d{1,3}[.)]\s*)?([^\n:.;]{2,40}):\s+")  # of a line
 _ABBREVIATED = 3  # letters of an abbreviation, at most
 _BULLET = re.compile(r"^\s*(?:[•*\-–—☐☒☑✓▪●‣◦]|\d{1,3}[.)])\s+")
 _ORDINAL = re.compile(

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_right
 from collections.abc import Collection
 from functools import cache, lru_cache
+from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -29,14 +32,14 @@ _TABLE = Path(__file__).with_name("kinds.toml")
 _NUMBERED: frozenset[AnswerKind] = frozenset({"number", "amount", "count", "sum", "mean"})
 LONGEST = 600  # characters of a question that are looked at
 
-_MARKER = re.compile(r"\s*(?:\(?[a-z0-9]{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[•·▪●*–—-])\s+")  # of an item: no value
-_NUMBERED_HEADING = re.compile(r"\d{1,3}(?:\.\d{1,3})*\s+[A-ZÀ-Þ][^\n.:;!?\d]{1,60}\n(?=\s*\S)")  # above a sentence
+_MARKER = re.compile(r"(?:\(?[a-z0-9]{1,3}[.)]|\d{1,3}(?:\.\d{1,3}){1,9}\.?|[•·▪●*–—-])\s")  # of an item: no value
+_NUMBERED_HEADING = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,9}\s+[A-ZÀ-Þ][^\n.:;!?\d]{1,60}\n(?=\s*\S)")  # above a sentence
 _CLAUSE = re.compile(r"\d{1,4}(?:\.\d{1,4})*[a-z]?(?![\w.]*\d)")
 _HEADED_BY = re.compile(
     r"\s*[\"“(\[]?(?:(?:§+|[a-z]{3,12}\.?|art\.)\s*(?:n[°o.]{0,2}\s*)?)?(\d{1,4}(?:\.\d{1,4})*)(?:[.)°o:ªº]{0,2})(?=[\s—–:-]|$)"
 )
 _TIME = re.compile(r"\b\d{1,2}[:h]\d{2}\b|\b\d{1,2}(?:\.\d{2})?\s?(?:h|uhr|o'clock|a\.?m\.?|p\.?m\.?)\b|\b\d{1,2}h\b")
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w|https?://|www\.")
+_ADDRESS = re.compile(r"[\w.+-]@[\w-]+\.\w|https?://|www\.")
 _NAMED = re.compile(r"[ \u00a0]([^\W\d_a-zß-öø-ÿ][\w'’-]+)")  # a word with a capital behind a number
 _TELEPHONE = re.compile(r"(?:\+|\b0)[\d ().\-/]{7,24}\d|(?:\d[ .\-/]?){8,20}\d")
 _CALLED = re.compile(  # a telephone number, or a shorter one that is named or called: `Dial 112`
@@ -47,11 +50,11 @@ _CALLED = re.compile(  # a telephone number, or a shorter one that is named or c
 )
 _FORMS_OF_IDENTIFIERS = (  # by the words that ask for them
     (re.compile(r"\b[A-Z]{2}\d{2}[ \dA-Z]{8,}"), frozenset({"iban"})),
-    (re.compile(r"[\w.+-]+@[\w-]+\.\w"), frozenset({"email", "mail"})),
+    (re.compile(r"[\w.+-]@[\w-]+\.\w"), frozenset({"email", "mail"})),
     (_CALLED, frozenset({"phone", "telephone", "telefone", "telefono", "telefon", "telefonnummer", "fax"})),
 )
 _LASTING = re.compile(  # `14 days`, `fourteen working days`
-    r"(?:\d+(?:[.,]\d+)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
+    r"(?:(?<!\d)\d++(?:[.,]\d++)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
     r"horas?|dias?|días?|semanas?|mes(?:es)?|anos?|años?|minuten|stunden?|tagen?|tage|wochen?|monaten?|monate|jahren?|"
     r"jahre|heures?|jours?|semaines?|mois|ans)\b",
     re.IGNORECASE,
@@ -247,9 +250,14 @@ def is_labelled(asked: Asked, text: str) -> bool:
     """Return whether a passage is a number with a label of which the question has every word, and nothing else."""
     if asked.kind not in _NUMBERED:
         return False
-    label = [word for word in words(_MARKER.sub("", text, count=1)) if not word[0].isdigit() and word not in _UNITS]
+    label = [word for word in words(_without_marker(text)) if not word[0].isdigit() and word not in _UNITS]
     starts = {prefix(word) for word in asked.words} - {None}
     return 0 < len(label) <= _LONGEST_LABEL and all(word in asked.words or prefix(word) in starts for word in label)
+
+
+def _without_marker(text: str) -> str:
+    found = _MARKER.search(text)
+    return f"{text[: found.start()].rstrip()}{text[found.end() :].lstrip()}" if found is not None else text
 
 
 def is_of_another_year(asked: Asked, text: str, around: str) -> bool:
@@ -284,14 +292,12 @@ def _is_addressed(asked: Asked, text: str, number: Value) -> bool:
 def _numbers(text: str) -> list[Value]:
     """Return the numbers of a text without years, dates and the markers of items and headings."""
     lowered = lowered_alike(text)
-    markers = [
-        (line.start(), match.end())
-        for line in re.finditer(r"[^\n]+", lowered)
-        if (match := _MARKER.match(lowered, line.start()))
-    ]
-    markers += [match.span() for match in _NUMBERED_HEADING.finditer(text)]
+    begun = re.finditer(r"^[^\S\n]*+(?=\S)", lowered, re.MULTILINE)
+    markers = [(at.end(), match.end()) for at in begun if (match := _MARKER.match(lowered, at.end()))]
+    markers = sorted([*markers, *(match.span() for match in _NUMBERED_HEADING.finditer(text))])
+    furthest = list(accumulate((end for _start, end in markers), max, initial=0))  # of the first markers, by their count
     found = [one for one in values(text) if one.kind in ("number", "identifier")]
-    return [one for one in found if not any(start <= one.start < end for start, end in markers)]
+    return [one for one in found if one.start >= furthest[bisect_right(markers, one.start, key=itemgetter(0))]]
 
 
 def _has_date(asked: Asked, text: str, own: Collection[str]) -> bool:

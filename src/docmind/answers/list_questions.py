@@ -101,15 +101,15 @@ def _forms() -> _Forms:
         (
             name,
             re.compile(
-                rf"(?:(?:{frame['lead']})\s+)?(?:{frame['beside']}\s+){{0,6}}{nouns}(?:\s+(?:{frame['copula']}|{frame['named']})){{0,3}}"
-                rf"(?:\s+(?:{frame['everywhere']}|{frame['within']}\s+{frame['everywhere']}|{frame['within']}\s+"
-                rf"(?:{frame['article']}\s+)?(?P<place>.+?)(?:\s+{frame['behind']})?))?"
+                rf"(?:(?:{frame['lead']}) )?(?:{frame['beside']} ){{0,6}}{nouns}(?: (?:{frame['copula']}|{frame['named']})){{0,3}}"
+                rf"(?: (?:{frame['everywhere']}|{frame['within']} {frame['everywhere']}|{frame['within']} "
+                rf"(?:{frame['article']} )?(?P<place>.+?)(?: {frame['behind']})?))?"
             ),
         )
         for name, nouns in data["kinds"].items()
     )
     who = re.compile(
-        rf"{frame['who']}(?:\s+{frame['within']}\s+(?:{frame['everywhere']}|(?:{frame['article']}\s+)?(?P<place>.+)))?"
+        rf"{frame['who']}(?: {frame['within']} (?:{frame['everywhere']}|(?:{frame['article']} )?(?P<place>.+)))?"
     )
     return _Forms(
         tuple(re.compile(form.replace("<files>", data["imports"]["files"])) for form in data["imports"]["asked"]),

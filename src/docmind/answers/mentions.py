@@ -14,9 +14,9 @@ from docmind.blocks import PageBlock
 from docmind.embedding import fold
 
 _HYPHENS = "-\u2010\u00ad"
-_BREAK = re.compile(rf"(?<=\w)[{_HYPHENS}]\s*\n\s*(?=[^\W\d_])|\u00ad")
+_BREAK = re.compile(rf"(?<=\w)[{_HYPHENS}][^\S\n]*+\n\s*+(?=[^\W\d_])|\u00ad")
 _WORD = re.compile(r"[^\W_]+")
-_JOINED = re.compile(rf"(?<![^\W_])[^\W_]+(?:(?:[{_HYPHENS}]\s*\n\s*|\u00ad)[^\W\d_]+)+")
+_JOINED = re.compile(rf"(?<![^\W_])[^\W_]+(?:(?:[{_HYPHENS}][^\S\n]*+\n\s*+|\u00ad)[^\W\d_]+)+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _SHORTEST = 4  # letters of a word that has other forms
 _STEM = 3  # letters that its forms share, at least

@@ -18,6 +18,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 _COMPARED, _LONGEST_NAME, _FRAME = 90, 4, 4  # words
+_BEFORE = 8  # characters before a word that tell whether a sentence begins with it
 _TOKEN = re.compile(r"[^\W_]+(?:[.&'’-][^\W_]+)*")
 _COUNTED = re.compile(r"\d+(?:[.,]\d+)*(?:st|nd|rd|th|s|x|[ºªoak%]|m|bn|mn|K|M|B|GB|MB|pm|am)?")
 _STARTS = re.compile(r"(?:^|[.:;!?¿¡|\n—–•]|[(\[\"“«‘'*])[\s*_\"“«(\[]*$")
@@ -64,7 +65,7 @@ def named(text: str) -> list[Name]:
         start = match.start()
         if not any(char.isalpha() for char in word) or _COUNTED.fullmatch(word):
             continue
-        is_first = bool(_STARTS.search(text[max(0, start - 8) : start]))
+        is_first = bool(_STARTS.search(text[max(0, start - _BEFORE) : start]))
         if any(char.isdigit() for char in word):
             if any(char.isupper() for char in word):
                 found.append(Name(start, match.end(), compact(word), is_code=True, is_sure=True))

@@ -54,7 +54,7 @@ _OPEN_QUESTION = re.compile(  # `Open: who orders the tiles?` What follows is no
 )
 _KEYED = re.compile(r"[^\s:|](?:(?!\.\s)[^:|\n]){0,40}[^\s:|]:\s+\S")
 _LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
-_NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s+[$€£(+—–-]{0,3}\d?[\d.,%()$€£]*){1,12}")  # and no words
+_NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s++[$€£(+—–-]{0,3}\d?[\d.,%()$€£]*){1,12}")  # no words
 _AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
 _AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # words and at their end two amounts
 _LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
@@ -75,7 +75,7 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(r"\b(?:page|p[áa]gina|p[áa]g\.?)\s*\d{1,4}(?:\s*(?:of|de|/)\s*\d{1,4})?$", re.IGNORECASE)
-_ADDRESSED = re.compile(r"(?:https?://|www\.)\S+(?:\s+\d{1,4}\s*/\s*\d{1,4})?$")
+_ADDRESSED = re.compile(r"(?<!\S)(?>\S*?(?:https?://|www\.))\S++(?:\s+\d{1,4}\s*/\s*\d{1,4})?$")
 _YEARS = re.compile(r"\b(?:(?:FY)?\s?(?:19|20)\d\d|FY\s?\d\d|Q[1-4])\b")
 _NUMBERED = re.compile(r"(?:\(?(?:(?:\d{1,2}(?:\.\d{1,3}){0,4}|[IVXLC]{2,6})[.)]?|[A-Z][.)])\s+)")
 _NAMED_PART = re.compile(

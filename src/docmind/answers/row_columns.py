@@ -32,7 +32,7 @@ _MONEY = re.compile(
     r"chf\b|euros?\b|dollars?\b)|kosten|preis\b|betrag|[€$£¥]"
 )
 _EVENTS: Mapping[str, str] = {
-    r"\barriv|\bankomm|\bankunft|kommt .* an\b|\blleg|\bcheg": r"arriv|ankunft|lleg|cheg|\beta\b|\bland",
+    r"\barriv|\bankomm|\bankunft|kommt (?:(?!kommt ).)* an\b|\blleg|\bcheg": r"arriv|ankunft|lleg|cheg|\beta\b|\bland",
     r"\bends?\b|\bended\b|\bfinish|\bendet|\btermina|\bacab": (
         r"\bend|finish|until|\bto\b|\bbis\b|\bfin|\bfim\b|hasta|ate\b|over|duration"
     ),

@@ -53,7 +53,7 @@ _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _RULE = re.compile(r"[\s*_=|:+-]+$")
 _LEAD = re.compile(r"\s{0,12}(?:>|[-*+•·▪●‣]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])(?:\s{1,8}\[[ xX]\])?\s{1,8}")
-_SEPARATOR = re.compile(r"\s{0,3}\|?(?:\s{0,8}:?-{2,}:?\s{0,8}\|?)+\s*$")
+_RULED_CELL = re.compile(r"(?>:?-{2,}:?\s{0,16})+")  # atomic: a run of dashes can be divided in one way only
 _LIST_OF_SOURCES = re.compile(
     r"[\s#*_]{0,8}(?:sources|references|citations|fontes|referências|fuentes|referencias)[\s:*_]{0,6}$", re.IGNORECASE
 )
@@ -193,7 +193,7 @@ def _pieces(text: str) -> Iterator[Piece]:
                 code = -1
             continue
         lead = _leads(line)
-        is_row = line.lstrip().startswith("|") or bool(_SEPARATOR.match(line) and "|" in line)
+        is_row = line.lstrip().startswith("|") or _is_separator(line)
         if block and (fence or is_row or lead or not line.strip() or _HEADING.match(line) or _RULE.match(line)):
             yield from _prose(text, *block)
             block = None
@@ -216,6 +216,14 @@ def _pieces(text: str) -> Iterator[Piece]:
         yield from _table(text, rows)
     if code >= 0:
         yield _code(text, code, len(text))
+
+
+def _is_separator(line: str) -> bool:
+    """Return whether a line is the rule of dashes below the head of a Markdown table: `|---|:-:|`, `--- | ---`."""
+    if "|" not in line:
+        return False
+    cells = line.strip().removeprefix("|").removesuffix("|").split("|")
+    return all(_RULED_CELL.fullmatch(cell.strip()) for cell in cells)
 
 
 def _leads(line: str) -> int:
@@ -247,7 +255,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _table(text: str, rows: list[tuple[int, int]]) -> Iterator[Piece]:
-    ruled = next((n for n, (a, b) in enumerate(rows) if _SEPARATOR.match(text[a:b])), -1)
+    ruled = next((n for n, (a, b) in enumerate(rows) if _is_separator(text[a:b])), -1)
     for number, (start, end) in enumerate(rows):
         if number == ruled:
             continue

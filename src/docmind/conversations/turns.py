@@ -317,7 +317,7 @@ def _led(before: Sequence[Turn]) -> frozenset[str]:
 
 def _title(question: str) -> str:
     line = clip(question, 10_000)
-    return line if len(line) <= _TITLE else re.sub(r"\s+\S*$", "", line[:_TITLE]) + "…"
+    return line if len(line) <= _TITLE else re.sub(r"(?<!\s)\s+\S*$", "", line[:_TITLE]) + "…"
 
 
 def _now_ms() -> int:

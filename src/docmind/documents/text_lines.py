@@ -11,7 +11,7 @@ from typing import NamedTuple
 from docmind.documents.words import Words
 from docmind.records.documents import Box
 
-_LINE = re.compile(r"[^\n]*[^\s][^\n]*")
+_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 _SAME_HEIGHT = 0.4  # of the lower of two words, that both must have in common to stand on one line
 
 

@@ -30,10 +30,10 @@ _FEW_WORDS = 10  # of a first line of plain text that is a title
 _ASIDE = frozenset(("comment", "footnote", "header", "footer", "caption", "figure", "note", "field", "quoted"))
 _NUMBERED = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.?\s+[^\W\d_]")  # `1 Parties`
 _AUTHORS = re.compile(
-    r"[^\W\d_]\d(?:,\d)*\b.*[^\W\d_]\d(?:,\d)*(?:\s|$)|@|^(?:by|por|von|par)\s+[A-ZÀ-Þ]"
+    r"^(?>.*?[^\W\d_]\d(?:,\d)*\b).*[^\W\d_]\d(?:,\d)*(?:\s|$)|@|^(?:by|por|von|par)\s+[A-ZÀ-Þ]"
     r"|^(?:[A-ZÀ-Þ][\w.’'-]*\s){1,3}[A-ZÀ-Þ][\w’'-]+(?:,|\sand\s|\s&\s)\s?(?:[A-ZÀ-Þ][\w.’'-]*\s){1,3}[A-ZÀ-Þ][\w’'-]+,"
 )
-_SENTENCES = re.compile(r"[^\W\d_]{3,}\.\s+[A-ZÀ-Þ]")
+_SENTENCES = re.compile(r"[^\W\d_]{3}\.\s+[A-ZÀ-Þ]")
 _GENERIC = re.compile(  # names no single document
     r"(?:transactions|proceedings|contents|table of contents|index|table|list|report|reports|official reports"
     r"|sheet ?\d*|tabelle ?\d*|tabela|lista|tabla|folha ?\d*|hoja ?\d*|untitled|document|letter|memo|memorandum|agenda"

@@ -34,7 +34,7 @@ _SENT_ONCE = "mail"  # the kind of document that has no versions
 _LEAST_TITLE = 5  # letters of a title by which files of different names are compared
 _COLUMNS = "doc_id, document, CASE title WHEN '' THEN heading ELSE title END, series, language"
 _MARKS = re.compile(
-    r"[\s_.-]*(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
+    r"(?<![\s_.-])[\s_.-]*+(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
     r"(?:v|ver|version|rev|r)[ ._-]?\d{1,3}(?:\.\d{1,3})?))$"
 )
 _COPY = re.compile(r"(?:\s*\(\d{1,2}\))+$")

@@ -30,7 +30,7 @@ _AROUND = 4  # the special tokens, and the full stop behind the label
 _NODES = uuid.UUID("0b7c4a52-5a1a-5d0c-8f0e-2f6f0c3f4f11")
 _FEW_PIECES = 40  # of a part of code that is no node by itself
 _WORD = re.compile(r"\S+")
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.MULTILINE)
 _LEADERS = re.compile(r"([._\-–—=*•·])(?:\s*\1){2,}")
 _REAL_WORD = re.compile(r"[^\W\d_]{3,}")
 _MODALITIES: dict[str, Modality] = {  # by kind of file; others: text

@@ -118,7 +118,7 @@ _VERBS = (
     r"|moram?|trabalham?|es|son|era|fue|tienen?|empiezan?|viven?|trabajan?)"
 )
 _CLAUSE = rf"{_OWN}\s(?:[\w'’-]+\s){{0,5}}?{_VERBS}\s(?!it\b|that\b|que\b)\S"
-_JOINT = re.compile(rf",?\s+(?:and|e|y)\s+(?:that\s+|que\s+)?(?={_CLAUSE})", re.IGNORECASE)
+_JOINT = re.compile(rf",? (?:and|e|y) (?:that |que )?(?={_CLAUSE})", re.IGNORECASE)  # words one space apart
 _IS_CLAUSE = re.compile(rf"\b(?:{_VERBS}|mean|dizer|entendo|decir|entiendo)\s\S", re.IGNORECASE)
 
 

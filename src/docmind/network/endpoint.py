@@ -32,7 +32,8 @@ Resolve = Callable[[str, int], Sequence[str]]
 Watch = Callable[[bytes], None]
 """Called with each piece of a response's body before it is passed on; raises to refuse it."""
 
-_SECRET = re.compile(r"(?<=//).*(?=@)|(?<=[?#]).+|^(?!.*//).*(?=@)", re.DOTALL)
+_USER = re.compile(r"^((?>.*?//)|(?!.*//)).*(?=@)", re.DOTALL)
+_QUERY = re.compile(r"(?<=[?#]).+", re.DOTALL)
 _URL = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::([0-9]{1,5}))?(/[a-z0-9._~/+-]*)?", re.IGNORECASE)
 _NAME = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -421,5 +422,5 @@ def _hang_up(opened: socket.socket) -> None:
 
 def _short(text: str) -> str:
     """Return an address as errors show it: without a user name, a password and a query, which may be secrets."""
-    shown = _SECRET.sub("***", text)[:80]
+    shown = _QUERY.sub("***", _USER.sub(r"\1***", text))[:80]
     return repr("".join(char if " " < char <= "~" else "?" for char in shown))

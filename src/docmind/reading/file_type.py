@@ -144,7 +144,7 @@ _OTHER_PARTS = re.compile(rb"multipart/|message/|application/|text/(?!plain\b)",
 
 _PLAIN_BYTES = 256 * 1024  # a longer text fills many pages and has a process of its own
 _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
-_FENCE = re.compile(rb"(?:```|~~~)[`~]*[ \t]*[{\w]")
+_FENCE = re.compile(rb"(?:```|~~~)[`~]{0,16}[ \t]*[{\w]")  # in a longer run it begins later
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _UTF16_ALIKE = 0.3  # share of zero bytes in Latin text written in UTF-16 without a mark at its start
 
@@ -298,7 +298,8 @@ def _mail(upload: Upload) -> str | None:
     """
     data, suffix = upload.data, _suffix(upload.name)
     start = data[:_HEADER_BYTES].removeprefix(_BOMS[0]).lstrip().replace(b"\r\n", b"\n")
-    start = _COUNTED.sub(b"", start, count=1) if suffix == "emlx" else start
+    counted = _COUNTED.match(start) if suffix == "emlx" else None
+    start = start[counted.end() :] if counted is not None else start
     header = _HEADER.match(start)
     fields = {name.lower() for name in _FIELD.findall(header[1])} if header else set[bytes]()
     if b"snapshot-content-location" in fields or (suffix in _WEB_ARCHIVES and b"content-type" in fields):

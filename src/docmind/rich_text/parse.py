@@ -31,7 +31,7 @@ _FIRST_MARK, _LAST_MARK = 0xF0000, 0xFFFFD  # private use: one character per sen
 _MARK = re.compile(f"([{chr(_FIRST_MARK)}-{chr(_LAST_MARK)}])")
 _NUMBERS = re.compile(r"(?:[ \u00a0]?\[\d{1,4}\])+")
 _BREAK = re.compile(r"<br[ ]*/?>", re.IGNORECASE)
-_FENCE_OR_RULE = re.compile(r"[\s>]*(?:(?:`{3,}|~{3,})[^`]*|[\s|:=*_+-]*)")
+_FENCE_OR_RULE = re.compile(r"[\s>]*+(?:(?:`{3,}|~{3,})[^`]*|[\s|:=*_+-]*)")
 _LANGUAGE = re.compile(
     r"(?:bash|c|cpp|css|csv|go|html|ini|java|javascript|js|json|kotlin|lua|php|python|py|r|ruby|rust|sh|sql|swift|toml|"
     r"typescript|ts|xml|yaml|yml)",

@@ -29,7 +29,7 @@ _LOOKED_UP = {  # the folded name of a column: how its value is called
     "email": "email", "e-mail": "e-mail", "address": "address",
     "telefone": "telefone", "endereco": "endereço", "telefono": "teléfono",
 }  # fmt: skip
-_CURRENCY = re.compile(r"\s*[(\[]?(?:EUR|USD|GBP|CHF|BRL|€|\$|£)[)\]]?$")
+_CURRENCY = re.compile(r"(?<!\s)\s*+[(\[]?(?:EUR|USD|GBP|CHF|BRL|€|\$|£)[)\]]?$")
 _VAGUE = _set("name names nome nombre note notes item id no number group kind type key value date")
 _ASKS = {
     "en": {

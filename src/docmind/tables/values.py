@@ -20,7 +20,7 @@ Sql = float | str | None
 
 LONGEST = 200  # characters of a cell that are read as a value
 _MOST = 0.6  # of the cells that are not empty: what makes the type of a column
-_IDENTIFIER = re.compile(r"0\d+|\+\d[\d ]{5,}.*")  # a leading zero and a telephone number are no quantity
+_IDENTIFIER = re.compile(r"0\d+|\+\d[\d ]{5}.*")  # a leading zero and a telephone number are no quantity
 _SPACES = "\u00a0\u202f\u2009 "
 _NUMBER = re.compile(
     rf"(?P<open>\()?(?P<sign>[-−+–]?)\s?(?P<before>[€$£¥₹]|[A-Z]{{3}}|R\$|US\$)?\s?(?P<sign2>[-−]?)"

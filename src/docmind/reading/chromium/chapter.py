@@ -23,7 +23,7 @@ _ACTS = frozenset((
 # fmt: on
 _XHTML, _XML_NAMES = "http://www.w3.org/1999/xhtml", frozenset(("amp", "lt", "gt", "quot", "apos"))
 _PROLOGUE = re.compile(
-    r"\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*(?:<!DOCTYPE[^>\[]*(?:\[[^\]]*\])?[^>]*>)?", re.I | re.S
+    r"\s*(?:<\?xml[^>]*\?>)?\s*(?:<!--.*?-->\s*)*(?:<!DOCTYPE[^>\[]*+(?:\[[^\]]*\])?[^>]*>)?", re.I | re.S
 )
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _SOFT_HYPHEN = "\xad"

@@ -42,10 +42,10 @@ _FEW = 20  # letters
 _SHEETS, _LETTERS_A_SHEET = 20, 100  # a chapter may have so many sheets, and one more for each so many letters
 _DRAWN = ("image/", "font/", "text/css", "application/font", "application/x-font", "application/vnd.ms-opentype")
 _FONT_NAMES = (".ttf", ".otf", ".woff", ".woff2")
-_STREAM = re.compile(rb"(stream\n)(.*?)(\nendstream)", re.S)
-_SPELLED = re.compile(rb"/Span<</ActualText <[0-9A-Fa-f]*> >> BDC\n(.*?)EMC\n", re.S)
-_VIEWPORT = re.compile(r"<meta\b[^>]*\bname\s*=\s*[\"']viewport[\"'][^>]*>", re.I)
-_VIEWBOX = re.compile(r"<svg\b[^>]*\bviewBox\s*=\s*[\"']\s*[\d.]+[\s,]+[\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)", re.I)
+_STREAM = re.compile(rb"(stream\n)(.*?)(\nendstream|\Z)", re.S)
+_SPELLED = re.compile(rb"/Span<</ActualText <[0-9A-Fa-f]*> >> BDC\n(.*?)(?:EMC\n|\Z)", re.S)
+_VIEWPORT = re.compile(r"<meta\b(?=[^<>]*\bname\s*=\s*[\"']viewport[\"'])[^<>]*>", re.I)
+_VIEWBOX = re.compile(r"<svg\b[^<>]*\bviewBox\s*=\s*[\"']\s*[\d.]+[\s,]+[\d.]+[\s,]+([\d.]+)[\s,]+([\d.]+)", re.I)
 _PIXELS_AN_INCH, _SMALLEST, _LARGEST = 96, 100, 6_000
 
 

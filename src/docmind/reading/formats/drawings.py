@@ -15,7 +15,7 @@ _MOST = 2_000  # points of a series, and series
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp")
 _NAME_WORDS = 4  # most words in the name of a file
 _MADE_UP = re.compile(
-    r"\s*(Description automatically generated|Descrição gerada automaticamente|Descripción generada automáticamente|"
+    r"(?:Description automatically generated|Descrição gerada automaticamente|Descripción generada automáticamente|"
     r"AI-generated content may be incorrect).*$",
     re.DOTALL,
 )

@@ -300,9 +300,20 @@ def _pattern(text: str) -> re.Pattern[str] | None:
         return None
     if text.count("*") > 4:  # stars that are tried against each other
         raise NoResultError
-    parts = re.findall(r"~[*?~]|.", text, re.DOTALL)
-    signs = {"*": ".*", "?": "."}
-    return re.compile("".join(signs.get(part) or re.escape(part[-1]) for part in parts), re.IGNORECASE | re.DOTALL)
+    return re.compile(_expression(text), re.IGNORECASE | re.DOTALL)
+
+
+def _expression(text: str) -> str:
+    """Return the regular expression for a text with `*` and `?`; what is between two stars is looked for only once."""
+    runs = [""]
+    for part in re.findall(r"~[*?~]|.", text, re.DOTALL):
+        if part == "*":
+            runs.append("")
+        else:
+            runs[-1] += "." if part == "?" else re.escape(part[-1])
+    first, *between = runs
+    last = f".*{between.pop()}" if between else ""
+    return first + "".join(f"(?>.*?{run})" for run in between) + last
 
 
 def _criterion(raw: Value) -> Callable[[Value], bool]:

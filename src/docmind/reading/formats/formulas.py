@@ -29,7 +29,7 @@ from docmind.reading.formats.formula_functions import (
 from docmind.reading.formats.sheet_cells import LAST_COLUMN, LAST_ROW, ErrorValue, Range, Rows, Value, range_at
 
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)(?![\w:!])|(?P<text>"(?:[^"]|"")*")
+    r"""\s*(?:(?P<number>\d++(?:\.\d*+)?(?:[eE][+-]?\d++)?|\.\d+)(?![\w:!])|(?P<text>"(?:[^"]|"")*")
     |(?P<sheet>'(?:[^']|'')*'!|[^\W\d][\w.]*!)
     |(?P<range>\$?[A-Za-z]{1,3}\$?\d{1,7}(?::\$?[A-Za-z]{1,3}\$?\d{1,7})?|\$?[A-Za-z]{1,3}:\$?[A-Za-z]{1,3})(?![\w(!.])
     |(?P<table>(?:[^\W\d][\w.]*)?\[(?:[^\[\]']|'.|\[(?:[^\[\]']|'.)*\])*\])
@@ -53,7 +53,7 @@ _Token = tuple[str, str]
 def moved(formula: str, start: tuple[int, int], place: tuple[int, int]) -> str:
     """Return a formula that is shared from one cell, as it stands in another: its relative references move."""
     down, right = place[0] - start[0], place[1] - start[1]
-    parts = re.split(r'("(?:[^"]|"")*"|\'(?:[^\']|\'\')*\'!)', formula)
+    parts = re.split(r'("(?:[^"]|"")*"|\'(?:[^\']|\'\'){0,400}+\'!)', formula)
     for number in range(0, len(parts), 2):
         parts[number] = _REFERENCE.sub(lambda found: _moved_reference(found, down, right), parts[number])
     return "".join(parts)

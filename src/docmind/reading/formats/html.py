@@ -20,7 +20,7 @@ from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.records.documents import Upload
 from docmind.wording import _
 
-_DECLARED = re.compile(rb"<(?:meta\b[^>]+charset|\?xml\b[^>]*\bencoding)\s*=\s*[\"']?\s*([\w:.-]+)", re.I)
+_DECLARED = re.compile(rb"<(?:meta\b[^<>]+charset|\?xml\b[^<>]*\bencoding)\s*=\s*[\"']?\s*([\w:.-]+)", re.I)
 _AUTHORS = ("author", "article:author", "dc.creator", "dcterms.creator")
 _DATES = ("article:published_time", "datepublished", "dc.date", "dcterms.date", "dcterms.created", "date")
 

@@ -27,7 +27,7 @@ Element = Any
 
 _DEEPEST = 60
 _SPACES = re.compile(r"\s+")
-_TEX = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.S)
+_BEGIN_TEX, _END_TEX = r"\begin{document}", r"\end{document}"
 _UNSHOWN = frozenset(("object-id", "title", "label", "caption", "alt-text", "long-desc", "permissions", "sec-meta"))
 _SECTIONS = frozenset(
     ("sec", "ack", "app", "app-group", "notes", "glossary", "bio", "fn-group", "boxed-text", "ref-list")
@@ -330,8 +330,8 @@ def _math(element: Element) -> tuple[str, str]:
     """Return a formula as words, and its LaTeX; empty where there is none in an element."""
     tex = next((each for each in element.iter() if each.tag == "tex-math"), None)
     said = "".join(tex.itertext()) if tex is not None else ""
-    found = _TEX.search(said)
-    latex = " ".join((found[1] if found else said).strip().strip("$").split())
+    inside, end, _rest = said.partition(_BEGIN_TEX)[2].partition(_END_TEX)
+    latex = " ".join((inside if end else said).strip().strip("$").split())
     math = next((each for each in element.iter() if each.tag == "math"), None)
     if math is not None:
         return clean(words_of_math(math)), clean(latex or latex_of_math(math))

@@ -8,8 +8,9 @@ from itertools import islice
 from typing import NamedTuple
 
 _LONGEST = 250  # characters of a heading
-_ORG = re.compile(r"(\*{1,9})\s+(?:(?:TODO|DONE)\s+)?(\S.*?)(?:\s+:[\w@#%:]+:)?\s*$")
-_ORG_TITLE = re.compile(r"#\+title:\s*(\S.*?)\s*$", re.IGNORECASE)
+_ORG = re.compile(r"(\*{1,9})\s+(?:(?:TODO|DONE)\s+)?(\S.*)")
+_ORG_TAGS = re.compile(r"(?<!\s)\s++:[\w@#%:]+:$")
+_ORG_TITLE = re.compile(r"#\+title:\s*(\S.*)", re.IGNORECASE)
 _LATEX = re.compile(r"\s*\\(title|part|chapter|section|subsection|subsubsection|paragraph)\*?\s*(?:\[[^\]]*\])?\{")
 _LATEX_LEVELS = {"title": 1, "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*$")
@@ -47,8 +48,8 @@ def _org(lines: list[str]) -> _Found:
     for at, line in enumerate(lines):
         if line[:8].lower() in ("#+begin_", "#+end_so", "#+end_ex"):
             is_block = line[2:7].lower() == "begin"
-        found, title = (None, None) if is_block else (_ORG.match(line), _ORG_TITLE.match(line))
-        heading = Part(found[2][:_LONGEST], len(found[1])) if found else Part(title[1][:_LONGEST], 1) if title else None
+        found, title = (None, None) if is_block else (_ORG.match(line.rstrip()), _ORG_TITLE.match(line.rstrip()))
+        heading = Part(_ORG_TAGS.sub("", found[2])[:_LONGEST], len(found[1])) if found else Part(title[1][:_LONGEST], 1) if title else None
         yield at, (at + 1, heading)
 
 

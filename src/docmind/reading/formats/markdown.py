@@ -46,7 +46,7 @@ _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _FORMULA = re.compile(r"(?<![\\$\w])\$(?![\s$])([^$\n]{0,499}[^$\s\\])\$(?![\d$])")
 _TEX = re.compile(r"[\\^_{=]|^[A-Za-z]'?$")
 _DISPLAY = re.compile(r"\$\$(.+?)\$\$\s*", re.S)
-_ATTRIBUTES = re.compile(r"[ \t]+\{[#.][^{}\n]{0,200}\}$")  # of a heading: its anchor
+_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]++\{[#.][^{}\n]{0,200}\}$")  # of a heading: its anchor
 _DEFINITION = re.compile(r"^ {0,3}:[ \t]+(?=\S)", re.M)
 # A block of HTML whose text needs its tags: it is read as a page is.
 _STRUCTURED = re.compile(
@@ -55,7 +55,7 @@ _STRUCTURED = re.compile(
 _OPENING = re.compile(r"<(/?)(?:table|ol|ul|dl)\b", re.I)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.S)
 _UNREAD = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.S | re.I)
-_TAG = re.compile(r"</?([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|<[!?][^>]*>")
+_TAG = re.compile(r"</?([A-Za-z][\w:-]*+)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*+)>|<[!?][^>]{0,1000}>")
 _SOURCE = re.compile(r"\bsrc\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+))", re.I)
 _ALT = re.compile(r"\balt\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.I)
 _BLOCKS = """

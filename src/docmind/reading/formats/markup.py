@@ -52,7 +52,7 @@ _STYLES = {
     "upper-roman": "I", "lower-greek": "α", "decimal-leading-zero": "01", "disc": "•", "circle": "•", "square": "•",
 }  # fmt: skip
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
-_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^;]*\bline-through\b", re.I)
+_OUT = re.compile(r"text-decoration(?:-line)?\s*:[^:;]*\bline-through\b", re.I)
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language-|lang-|highlight-source-|brush:\s*)([\w+#.-]+)", re.I)
 _PARTS_OF_PAGE: dict[str, BlockKind] = {"header": "header", "footer": "footer", "aside": "note"}
 _ROLES = {"banner": "header", "contentinfo": "footer", "complementary": "aside", "navigation": "nav"}

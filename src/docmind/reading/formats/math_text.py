@@ -44,7 +44,7 @@ def latex_of_math(math: lxml.html.HtmlElement) -> str:
 
 def _bare(latex: str) -> str:
     """Return LaTeX without the style around all of it, as encyclopaedias write it."""
-    found = re.fullmatch(r"\s*\{\\(?:display|text|script)style\s+(.*)\}\s*", latex, re.S)
+    found = re.fullmatch(r"\{\\(?:display|text|script)style\s(.*)\}", latex.strip(), re.S)
     return " ".join((found[1] if found else latex).split())
 
 

@@ -37,7 +37,7 @@ MATH = "{http://www.w3.org/1998/Math/MathML}"
 FIELD = "{urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0}"
 LOEXT = "{urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0}"
 
-_BINARY = re.compile(rb"(<(?:\w+:)?binary-data\b[^>]*>)[^<]+")
+_BINARY = re.compile(rb"(<(?:\w+:)?binary-data\b[^<>]*>)[^<]+")
 _LARGEST_PART = 100 << 20  # bytes of an embedded object
 
 

@@ -21,7 +21,7 @@ ANCHOR_MAX = 200
 
 STRUCK = "\x10"
 """What stands before and behind a run that is struck out: runs side by side are one."""
-_STRUCK_RUN = re.compile(f"{STRUCK}(\\s*)([^{STRUCK}]*?)(\\s*){STRUCK}")
+_STRUCK_RUN = re.compile(f"{STRUCK}([^{STRUCK}]*){STRUCK}")
 _SENTENCE = re.compile(r"(?<=[.!?…])[\s\"”’»)\]]+")
 _HEADING = re.compile(
     r"(?:heading|überschrift|titre|título|titulo|titolo|encabezado|cabeçalho|kop|rubrik|overskrift|otsikko|nagłówek|"
@@ -29,7 +29,7 @@ _HEADING = re.compile(
 )
 _NAMED = {"title": 1, "subtitle": 3}
 _BESIDE_MAX = 100  # characters beside an equation of its own line
-_NUMBERED = re.compile(r"[\s.,;]*(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
+_NUMBERED = re.compile(r"[\s.,;]*+(\([\w.\-]{1,8}\))?[\s.,;]*")  # what may stand beside an equation of its own line
 _SCRIPTS = {"superscript": superscript, "subscript": subscript}
 _SCRIPT_MAX = 100  # characters of raised or lowered text over several runs
 _HEADING_MAX = 250  # characters: a longer one is a clause that only has the style of a heading
@@ -135,7 +135,14 @@ def struck_out(text: str) -> str:
     if STRUCK not in text:
         return text
     joined = text.replace(STRUCK + STRUCK, "")
-    return _STRUCK_RUN.sub(lambda found: f"{found[1]}{struck(found[2])}{found[3]}", joined)
+    return _STRUCK_RUN.sub(lambda found: _struck_inside(found[1]), joined)
+
+
+def _struck_inside(text: str) -> str:
+    """Return a text struck out, but for the space around it."""
+    rest = text.lstrip()
+    words = rest.rstrip()
+    return text[: len(text) - len(rest)] + struck(words) + rest[len(words) :]
 
 
 def last_sentence(text: str) -> str:

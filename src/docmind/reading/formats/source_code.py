@@ -124,7 +124,7 @@ _ASSIGNED = re.compile("function|class|arrow")
 _FUNCTIONS = re.compile(r"function|method|constructor|destructor|operator|declarator|assignment|field|property")
 # A line that only closes what was begun, with a comment on what that is.
 _CLOSING = re.compile(
-    r"(?=[})\];,]|end\b|#\s*endif|\?>)[})\];,\s]*(?:end\b|#\s*endif|\?>)?[})\];,\s]*(?:(?://|/\*|#|--).*)?"
+    r"(?=[})\];,]|end\b|#\s*endif|\?>)[})\];,\s]*+(?:(?:end\b|#\s*endif|\?>)[})\];,\s]*+)?(?:(?://|/\*|#|--).*)?"
 )
 _WITH_BODY = frozenset(("struct_specifier", "union_specifier", "enum_specifier", "class_specifier"))
 
@@ -138,7 +138,7 @@ def open_code(upload: Upload, kind: str, rules: Rules) -> LaidOut:
 def language_of(name: str, text: str = "") -> str:
     """Return the language that source code is written in, by the name of its file; `.h` is C or C++ by its text."""
     suffix = PurePath(name).suffix.lower().removeprefix(".")
-    if suffix == "h" and re.search(r"^\s*(?:class\s+\w|namespace\b|template\s*<|public:|using\s+\w)", text, re.M):
+    if suffix == "h" and re.search(r"^[^\S\n]*(?:class\s+\w|namespace\b|template\s*<|public:|using\s+\w)", text, re.M):
         return "cpp"
     return BY_ENDING.get(suffix, suffix)
 

@@ -16,7 +16,7 @@ from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.names import called
 from docmind.wording import _
 
-_MARKERS = re.compile(r"\s*((?:\[\d+\]\s*)+)")
+_MARKERS = re.compile(r"(?<!\s)\s*+((?:\[\d+\]\s*)+)")
 _NUMBER = re.compile(r"\[(\d+)\]")
 
 

@@ -223,7 +223,7 @@ def body_of(part: Message, kind: str, data: bytes) -> Body:
         return Body("html", mended(text_of(data, charset)))
     text = mended(declared_text(data, charset))
     if kind in ("text/enriched", "text/richtext"):
-        return Body("text", re.sub(r"<(?:param>.*?</param|/?[\w-]{1,40})>", "", text, flags=re.S).replace("<<", "<"))
+        return Body("text", re.sub(r"<(?:param>.{0,1000}?</param|/?[\w-]{1,40})>", "", text, flags=re.S).replace("<<", "<"))
     is_flowed = _parameter(part, "format").lower() == "flowed"
     return Body("text", text, is_flowed, is_flowed and _parameter(part, "delsp").lower() == "yes")
 
@@ -231,12 +231,21 @@ def body_of(part: Message, kind: str, data: bytes) -> Body:
 def _words_in(letter: Letter) -> int:
     """Return about how many words the bodies of a mail show; addresses of pages are none."""
     said = " ".join(
-        re.sub(r"<(?:style|script|head)\b.*?</(?:style|script|head)>|<[^>]*>", " ", body.text, flags=re.S | re.I)
-        if body.kind == "html"
-        else body.text
-        for body in letter.bodies
+        re.sub(r"<[^<>]*>", " ", _shown(body.text)) if body.kind == "html" else body.text for body in letter.bodies
     )
-    return len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\S*(?:://|www\.)\S*", " ", said[:500_000])))
+    return len(re.findall(r"[^\W\d_]{2,}", re.sub(r"(?<!\S)\S*?(?:://|www\.)\S*+", " ", said[:500_000])))
+
+
+def _shown(page: str) -> str:
+    """Return a page without its styles, scripts and head: each from where it begins to the next end of one of them."""
+    shown: list[str] = []
+    at = 0
+    for end in re.finditer(r"</(?:style|script|head)>", page, re.I):
+        before = page[at : end.start()]
+        begin = re.search(r"<(?:style|script|head)\b", before, re.I)
+        shown.append(before[: begin.start()] if begin is not None else before)
+        at = end.end()
+    return " ".join([*shown, page[at:]])
 
 
 # --- parts of a message, whatever is wrong with them ------------------------------------------------------------------

@@ -20,7 +20,7 @@ _OWN_LINE = re.compile(
     r"\s|[-*•·–—+>#|]|\(?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxIVX]+)[.)]\s|\d+(?:\.\d+)+\s"
     r"|\*?[A-ZÀ-Þ][\w’'-]*(?: [\w’'-]+)?:\*?\s"
 )
-_ARMOUR = re.compile(r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[A-Z][\w-]*: [^\n]*\n)*\r?\n", re.I)
+_ARMOUR = re.compile(r"-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:[A-Z][\w-]*: [^\n]*\n){0,20}\r?\n", re.I)
 _SEAL = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?(?:-----END PGP SIGNATURE-----|\Z)", re.S)
 SEALED = re.compile(r"-----BEGIN PGP MESSAGE-----.*?(?:-----END PGP MESSAGE-----|\Z)", re.S)
 """Encrypted text within a text, which is not shown."""

@@ -26,7 +26,7 @@ ATTRIBUTION = re.compile(
 )
 """A line that says whose words follow: `On 2 June 2025, Jo Lind wrote:`."""
 _DIVIDER = re.compile(
-    r"[\s*_>-]*-{2,}\s*(?P<what>original[- ]message|original-nachricht|ursprüngliche nachricht|mensagem original"
+    r"(?:[\s*_>]*+-++)*+(?<=--)\s*+(?P<what>original[- ]message|original-nachricht|ursprüngliche nachricht|mensagem original"
     r"|mensaje original|message d['’]origine|message original|messaggio originale|oorspronkelijk bericht|reply message"
     r"|(?P<forward>forwarded message|weitergeleitete nachricht|mensagem encaminhada|mensagem reencaminhada"
     r"|mensaje reenviado|message transféré|messaggio inoltrato|doorgestuurd bericht))\b[^\n]{0,60}"
@@ -53,9 +53,9 @@ _SENT_FROM = re.compile(
     re.I,
 )
 _DISCLAIMER = re.compile(
-    r"(?=.{60,})(?:.*\b(?:intended (?:solely|only|exclusively|for)|privileged|confidential\w*|vertraulich\w*"
+    r"(?=.{60})(?>.*?\b(?:intended (?:solely|only|exclusively|for)|privileged|confidential\w*|vertraulich\w*"
     r"|confidencia\w*|confidentiel\w*|riservat\w*))"
-    r"(?:.*\b(?:recipient|addressee|in error|notify the sender|empfänger|adressat|destinat[aá]ri\w*|destinataire))",
+    r"(?:.*?\b(?:recipient|addressee|in error|notify the sender|empfänger|adressat|destinat[aá]ri\w*|destinataire))",
     re.I | re.S,
 )
 _CLOSING = re.compile(

@@ -34,7 +34,7 @@ _OTHER_FACTS = frozenset(_OTHER_FACTS_WORDS.split())
 """Meta data that is no fact about the text, or that is read by itself."""
 # Classes of LaTeX that number sections, chapters above them, and a text that sets numbers by itself.
 _NUMBERING = re.compile(
-    r"\\documentclass\s*(?:\[[^\]]*\])?\s*\{(?:ext)?(?:article|report|book|scrartcl|scrreprt|scrbook|amsart|amsbook|"
+    r"\\documentclass\s*+(?:\[[^\[\]]*\]\s*)?\{(?:ext)?(?:article|report|book|scrartcl|scrreprt|scrbook|amsart|amsbook|"
     r"memoir|llncs|elsarticle|svjour3|acmart)\}"
 )
 _NUMBERS_SET = re.compile(

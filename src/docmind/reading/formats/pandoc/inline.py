@@ -168,7 +168,7 @@ def environment(latex: str) -> str:
 
 
 def _formula_of(text: str) -> str:
-    found = re.fullmatch(r"\s*(?:\\\((.*)\\\)|\\\[(.*)\\\]|\$+([^$]*)\$+)\s*", text, re.S)
+    found = re.fullmatch(r"\\\((.*)\\\)|\\\[(.*)\\\]|\$++([^$]*+)\$++", text.strip(), re.S)
     return formula(next(filter(None, found.groups()), "")) if found else environment(text)
 
 

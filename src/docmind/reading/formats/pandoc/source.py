@@ -33,11 +33,11 @@ _ENTRY = re.compile(r"\\bibitem(?:\[[^\]\n]{0,200}\])?\s*\{([^{}\n]{1,100})\}")
 # LaTeX: environments whose arguments pandoc would take for text, and such that some classes define.
 _WRAPPERS = re.compile(
     r"\\(?:begin|end)\{(?:multicols\*?|adjustwidth|spacing|otherlanguage\*?|wrapfigure|adjustbox|columns|column|"
-    r"tcolorbox|mdframed|framed|subfigure|sloppypar|onehalfspace|cvcolumns)\}(?:[ \t]*(?:\[[^\]\n]*\]|\{[^{}\n]*\}))*"
+    r"tcolorbox|mdframed|framed|subfigure|sloppypar|onehalfspace|cvcolumns)\}(?:[ \t]*(?:\[[^\]\n]{0,400}\]|\{[^{}\n]*\}))*"
 )
 _THEOREMS = ("theorem", "lemma", "definition", "corollary", "proposition", "example", "remark", "conjecture", "axiom")
 _DOCUMENT = r"\begin{document}"
-_LISTING = r"\\begin\{(?P<raw>verbatim\*?|Verbatim|lstlisting|minted|comment)\}.*?\\end\{(?P=raw)\}"
+_LISTING = r"\\begin\{(?P<raw>verbatim\*?|Verbatim|lstlisting|minted|comment)\}.*?(?:\\end\{(?P=raw)\}|\Z)"
 _LIST_SIGNS = re.compile(
     _LISTING + r"|(?<!\\)%[^\n]*|\\(?P<edge>begin|end)\{(?P<list>enumerate|itemize|description)\*?\}"
     r"(?P<options>[ \t]*\[[^\]\n]{1,200}\])?|\\item\b(?P<label>[ \t]*\[[^\[\]\n]{0,200}\])?|(?P<appendix>\\appendix\b)",
@@ -50,7 +50,7 @@ _NUMERALS = {
     "1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman",
 }  # fmt: skip
 
-_SKIPPED = re.compile(r"^\[INFO\] Skipped '(.*?)' at (?:chunk )?line \d+ column \d+$", re.M | re.S)
+_SKIPPED = re.compile(r"^\[INFO\] Skipped '((?:[^\n]|\n(?!\[INFO\]))*?)' at (?:chunk )?line \d+ column \d+$", re.M)
 _NOT_LOADED = re.compile(r"^\[WARNING\] Could not load include file (.{1,300}?) at line \d+ column \d+$", re.M)
 _PICTURES = ("tikzpicture", "pspicture", "picture", "pgfpicture", "circuitikz", "forest", "tikzcd", "chemfig")
 _COMMAND = re.compile(r"\\([A-Za-z]{2,40})\*?\s*((?:\[[^\]]*\]\s*)*)(\{.*\})\s*", re.S)
@@ -113,7 +113,7 @@ def with_defined(text: str, log: str) -> str:
     defined: list[str] = []
     for name, count in counts.items():
         body = " ".join(f"#{at + 2}" for at in range(count))
-        if re.search(rf"^[^\n]*\S[^\n]*\\{name}\b", text, re.M) is None:  # it begins its line each time
+        if re.search(rf"^[^\S\n]*+\S[^\n]*?\\{name}\b", text, re.M) is None:  # it begins its line each time
             body = f"\\par {body}\\par "
         defined.append(f"\\newcommand{{\\{name}}}[{count + 1}][]{{{body}}}")
     before, begin, body = text.partition(_DOCUMENT)

@@ -11,7 +11,7 @@ import re
 
 HYPHEN = "\ufffe"  # what PDFium gives for a hyphen at the end of a line; the next line follows without a break
 TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_BROKEN = re.compile(rf"[^\W_]*{HYPHEN}\S*")
+_BROKEN = re.compile(rf"(?<![^\W_])[^\W_]*+{HYPHEN}\S*")
 _SHORTEST = 4  # letters of a half that tells something
 
 _BEGINNINGS = re.compile(

@@ -33,7 +33,7 @@ _MOST_TABLES = 1_000  # of a page: each has three lines at least
 _BESIDE = 2.0  # heights of a line, between the figures of a column and its sign for nothing
 _CENTRED = 0.08  # of the width of columns, between their middle and that of their common name
 
-_FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*(?:[%)x×*†‡a-z]{0,3}|bps|\s*%\)?)")
+_FIGURE = re.compile(r"[(\-\u2212\u2013+~<>≤≥$€£¥R]*\s*\d[\d.,'\u00a0\s]*+[%)x×*†‡a-z]{0,3}")
 _NOTHING = re.compile(r"[$€£(\s]*[\u2014\u2013\-*]+[)%\s]*|n/?a|n\.?m\.?|nil", re.IGNORECASE)
 _YEAR = re.compile(r"(?:FY|Q[1-4]\s?)?(?:19|20)\d\d(?:/\d\d)?[*†)]?|[1-4]Q\d\d")
 _ROW_YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?:[/\-\u2013]\d\d(?:\d\d)?)?")

@@ -26,7 +26,7 @@ _KINDS = {
 _AROUND = {"Plain": ("", ""), "Period": ("", "."), "ParenR": ("", ")"), "ParenBoth": ("(", ")")}
 _SIZE = 1_800  # of text that has no size of its own, in hundredths of a point
 _BULLETS = ("buNone", "buChar", "buAutoNum", "buBlip")
-_BESIDE = re.compile(r"[\s.,;:]*(\([\w.\-]{1,8}\))?[\s.,;:]*")  # what may stand beside an equation of its own line
+_BESIDE = re.compile(r"[\s.,;:]*+(\([\w.\-]{1,8}\))?[\s.,;:]*")  # what may stand beside an equation of its own line
 
 
 @dataclass(slots=True)
