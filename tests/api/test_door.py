@@ -179,4 +179,3 @@ def test_an_upload_that_is_broken_off_leaves_one_line(
         ("docmind.api.connections", "WARNING", None)
     ]
     assert not docmind.queue.uploads()
-

@@ -1,6 +1,7 @@
 from .given import (
     IMPORTS,
     MOST_CELLS,
+    MOST_CHARACTERS,
     MOST_COLUMNS,
     Block,
     BlockKind,
@@ -19,6 +20,7 @@ from .told import loss_text, losses_text
 __all__ = [
     "IMPORTS",
     "MOST_CELLS",
+    "MOST_CHARACTERS",
     "MOST_COLUMNS",
     "Block",
     "BlockKind",

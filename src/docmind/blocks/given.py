@@ -38,6 +38,8 @@ MOST_CELLS = 2_000_000
 
 It is 100,000 rows of 20 columns, and as much as 5,000 pages show.
 """
+MOST_CHARACTERS = 500_000
+"""Characters of the text of one page, as of a hundred dense ones in print; further ones are left out."""
 MOST_COLUMNS = 16_384
 """Columns of a table, as many as a sheet of Excel has; further ones are left out."""
 Symbols = tuple[tuple[int, tuple[str, ...]], ...]

@@ -38,6 +38,7 @@ def _counted(kind: LossKind, n: int) -> str:
         "form_field": ngettext("{n} form field", "{n} form fields", n),
         "macro": ngettext("{n} macro", "{n} macros", n),
         "formula": ngettext("{n} formula without a result", "{n} formulas without a result", n),
+        "character": ngettext("{n} character of a page", "{n} characters of pages", n),
         "cell": ngettext("{n} cell of a table", "{n} cells of tables", n),
         "page": ngettext("{n} damaged page", "{n} damaged pages", n),
         "part": ngettext("{n} other part", "{n} other parts", n),

@@ -233,14 +233,16 @@ LossKind = Literal[
     "form_field",
     "macro",
     "formula",
+    "character",
     "cell",
     "page",
     "part",
 ]
 """What a reader may see in a file and not read.
 
-`formula` is one without a result, `cell` one of the tables beyond what one file may have, `page` one that is damaged or
-missing, of which at most a part was read, and `part` any other part.
+`formula` is one without a result, `character` one beyond those that the text of a page may have, `cell` one beyond
+those that the tables of a file may have, `page` one that is damaged or missing, of which at most a part was read, and
+`part` any other part.
 """
 
 

@@ -23,7 +23,7 @@ from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules
 from docmind.reading.formats.pdf import open_pdf, quality
 from docmind.reading.formats.pdf.layer import _clean, _unswap
-from docmind.records.documents import ParsedPage, Upload
+from docmind.records.documents import Loss, ParsedPage, Upload
 from each import each_of
 
 PROSE = "The parties agree that this contract is governed by the laws of the State of New York. " * 3
@@ -244,6 +244,16 @@ def test_a_page_that_is_missing_is_told() -> None:
 def test_a_pdf_that_was_cut_off() -> None:
     with pytest.raises(CorruptFileError, match="broken or was cut off"):
         open_pdf(Upload("a.pdf", b"%PDF-1.7\n%%EOF"), "pdf", Rules())
+
+
+def test_characters_of_a_page_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.pdf.layer.MOST_CHARACTERS", 11)
+    opened = open_pdf(
+        Upload("a.pdf", papers.pdf([papers.line("herons wait by the pond"), papers.line("owls")])), "pdf", Rules()
+    )
+    first, second = opened.page(1), opened.page(2)
+    assert (first.text, len(Words.unpack(first.words)), second.text) == ("herons wait", 2, "owls")
+    assert opened.losses == (Loss("character", 12, "page 1"),)
 
 
 def test_a_very_large_page_is_drawn_within_limits() -> None:

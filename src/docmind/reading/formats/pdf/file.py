@@ -133,6 +133,7 @@ class PdfFile:
         scale = min(self._rules.image_side_px / max(points), _POINTS_TO_300_DPI)
         width, height = (max(1, round(side * scale)) for side in points)
         layer = read_layer(page, width, height, self._known)
+        self._losses.note("character", f"page {page_no}", layer.left_out)
         if annotations.fields and layer.text:
             areas = pixels_of([field.rect for field in annotations.fields], matrix_of(page, width, height))
             layer = with_fields(layer, annotations.fields, areas, width)

@@ -10,12 +10,13 @@ import re
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 import numpy as np
 import pypdfium2.raw as pdfium
 
+from docmind.blocks import MOST_CHARACTERS
 from docmind.documents import Words
 from docmind.reading.formats.pdf.accents import composed
 from docmind.reading.formats.pdf.columns import column_order
@@ -46,12 +47,13 @@ class Layer:
     """Text and words of a page; boxes in pixels of a page image of the requested size.
 
     `sizes` (n) has the size of the letters of each word in points: its own for the first word of a line as it was
-    drawn, that of the word in the middle of the line for the others.
+    drawn, that of the word in the middle of the line for the others. `left_out` counts characters that are too many.
     """
 
     text: str
     words: Words
     sizes: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    left_out: int = 0
 
 
 def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
@@ -63,8 +65,10 @@ def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
     if not text_page:
         return Layer("", Words.of([], []))
     try:
-        raw = _raw_text(text_page)
-        index = _char_index(text_page, raw)
+        there = pdfium.FPDFText_CountChars(text_page)
+        count = min(there, MOST_CHARACTERS)
+        raw = _raw_text(text_page, count)
+        index = _char_index(text_page, raw, count)
         raw = composed(raw, lambda place: _char_box(text_page, index(place)))
         raw, cuts = rewritten(raw, text_page, index)
         pieces, text = _clean(raw, known, cuts)
@@ -79,8 +83,9 @@ def read_layer(page: object, width: int, height: int, known: set[str]) -> Layer:
         pdfium.FPDFText_ClosePage(text_page)
     order = _order(text, pieces, boxes)
     if order is not None:
-        return _reordered(raw, text, pieces, boxes, sizes, order, known)
-    return Layer(text, Words.of([(start, end) for start, end, _, _ in pieces], boxes), sizes)  # pyright: ignore[reportArgumentType]
+        return replace(_reordered(raw, text, pieces, boxes, sizes, order, known), left_out=there - count)
+    words = Words.of([(start, end) for start, end, _, _ in pieces], boxes)  # pyright: ignore[reportArgumentType]
+    return Layer(text, words, sizes, there - count)
 
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff]")
@@ -139,8 +144,7 @@ def _between(raw: str, text: str, pieces: list[_Piece], boxes: np.ndarray, befor
     return " " if top <= middle <= bottom and boxes[number][0] >= boxes[before][0] else "\n"
 
 
-def _raw_text(text_page: object) -> str:
-    count = pdfium.FPDFText_CountChars(text_page)
+def _raw_text(text_page: object, count: int) -> str:
     if count <= 0:
         return ""
     buffer = (ctypes.c_ushort * (2 * count + 2))()
@@ -158,12 +162,11 @@ def _unswap(text: str) -> str:
     return "".join(char if char.isspace() else chr(ord(char) >> 8) for char in text)
 
 
-def _char_index(text_page: object, raw: str) -> Callable[[int], int]:
+def _char_index(text_page: object, raw: str, count: int) -> Callable[[int], int]:
     """Return a map from places in the text to PDFium's character numbers, which differ where characters are missing.
 
     PDFium counts a character outside of the basic plane, such as a letter of a formula, as two.
     """
-    count = pdfium.FPDFText_CountChars(text_page)
     if len(raw) == count:
         return lambda place: place
     units = list(accumulate((1 + (char > "\uffff") for char in raw), initial=0))
