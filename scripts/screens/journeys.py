@@ -61,9 +61,8 @@ class Walk:
         path = self.folder / f"{self.journey}-{state}.png"
         self.page.screenshot(path=path)
         Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path)
-        across, window = self.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        if across > window:
-            self.complaints.append(f"{path.stem} is {across - window} pixels wider than the window")
+        if sideways := self.tab.sideways():
+            self.complaints.append(f"{path.stem} scrolls sideways: {sideways}")
 
     def take_all(self, state: str) -> None:
         """Save a picture of a page that is longer than the window."""

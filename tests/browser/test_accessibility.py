@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 
-from browser.test_looks import LEASE, MANUAL, QUARTER, paper
+from browser.test_looks import LEASE, MANUAL, QUARTER, SECTIONS, WIDTHS, paper
 from browsers import WINDOW
 from conftest import ROOT
 from desks import plain_in
@@ -24,8 +24,6 @@ from served import THEMES, App, Server, Tab, close_reader, read_page, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
-WIDTHS = (390, 1280, 1920)
-SECTIONS = ("Language model", "Answers", "Search", "Reading", "Privacy", "Programs", "Appearance", "Storage", "About")
 GRAVE = ("serious", "critical")
 
 LANTERNS = Library(
