@@ -229,7 +229,6 @@ def _lock_screen(vault: AppState) -> None:
                 _("Create library") if vault.is_new else _("Open the library") if vault.is_recovering else _("Unlock")
             )
             is_sent = st.form_submit_button(does, type="primary")
-        browser_part(Path(__file__).parent, "focus", key="focus-passphrase", height=1)
         if is_sent:
             _unlock(vault, passphrase, again, is_chosen=is_chosen)
         if not is_chosen:

@@ -51,6 +51,7 @@ with st.container(key="steady"):
     view = [page.url_path, *map(st.query_params.get, (state.OPEN_DOCUMENT, state.OPEN_BIN))]
     view.append("".join(st.session_state.get(state.COMPARING, ())))
     texts = {"pages": _("Pages of DocMind"), "arrived": _("The answer is here.")}
+    browser_part(PICTURES, "focus", key="focus-part", height=1)
     browser_part(PICTURES, "spoken", data={"texts": texts}, key="spoken-part", height=1)
     browser_part(PICTURES, "steady", data={"view": "/".join(one or "" for one in view)}, key="steady-part", height=1)
 if st.session_state.pop(state.ASK_DOCUMENT, False) and page.url_path:
