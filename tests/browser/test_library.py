@@ -126,7 +126,7 @@ def a_document_is_in_the_address_and_back_works(one: Tab) -> None:
 
 
 def a_document_is_renamed_and_tagged(one: Tab) -> None:
-    """What is typed as soon as a dialog is there stands in its first field, in place of what stood there."""
+    """Type as soon as a dialog is there: its first field takes it, in place of what stood there."""
     from playwright.sync_api import expect
 
     page = one.page

@@ -91,7 +91,6 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server) -> Non
         one.page.get_by_text("Click one to view that point.").wait_for()
         one.idle()
         take_both(one, "conversation")
-        conversation = one.page.url.removeprefix(one.url)
         one.go("Documents")
         take_both(one, "documents")
         one.page.locator(".lib-row", has_text="quarterly report.pdf").get_by_role("link").click()

@@ -40,7 +40,8 @@ _SIDEWAYS = """() => {
   const places = [];
   for (let one = document.querySelector('[data-testid="stMainBlockContainer"]'); one; one = one.parentElement) {
     const over = one.scrollWidth - one.clientWidth;
-    if (over > 0 && getComputedStyle(one).overflowX !== 'visible') places.push([over, one.dataset.testid || one.tagName]);
+    const isScrolled = over > 0 && getComputedStyle(one).overflowX !== 'visible';
+    if (isScrolled) places.push([over, one.dataset.testid || one.tagName]);
   }
   const page = document.documentElement;
   if (page.scrollWidth > page.clientWidth) places.push([page.scrollWidth - page.clientWidth, 'HTML']);
@@ -297,7 +298,7 @@ class Tab:
     def sideways(self) -> str:
         """Return by how much the page, or a box around it, can be scrolled sideways; an empty text where nothing can.
 
-        Boxes whose overflow is hidden count too: the browser scrolls them to show what has the focus, and a finger does.
+        Boxes whose overflow is hidden count too: the browser scrolls them to show what has the focus.
         """
         return self.page.evaluate(_SIDEWAYS)
 

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 
-_TOOL_AUTHOR = re.compile(
-    r"(python-docx|openpyxl|(microsoft|windows|ms)?\s*(office\s*)?user|usu[aá]rio|usuario|admin(istrat\w+)?|unknown|"
-    r"anonymous|an[oó]nimo|default|owner|root|none|n/?a|author|autor|unnamed|pc|hp|dell|lenovo)\W*",
+from docmind.documents.placeholders import is_placeholder
+
+_TOOL_AUTHOR = re.compile(  # beside what stands for any value that nobody gave
+    r"\W*(python-docx|openpyxl|(microsoft|windows|ms)?\s*(office\s*)?user|usu[aá]rio|usuario|admin(istrat\w+)?|owner|root|"
+    r"author|autor|pc|hp|dell|lenovo)\W*",
     re.IGNORECASE,
 )
 _EARLIEST, _LATEST = 1_000, 2_200  # years
@@ -52,7 +54,8 @@ _MONTH_FIRST = re.compile(rf"\b({_NAMES})\b\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s
 
 def author_of(raw: str) -> str:
     """Return the author that metadata name; "" where a tool wrote a name of its own there."""
-    return "" if _TOOL_AUTHOR.fullmatch(raw) or sum(map(str.isalpha, raw)) < 2 else raw
+    is_none = is_placeholder(raw) or _TOOL_AUTHOR.fullmatch(raw) or sum(map(str.isalpha, raw)) < 2
+    return "" if is_none else raw
 
 
 def day_of(raw: str) -> str:
