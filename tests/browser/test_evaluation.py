@@ -66,7 +66,16 @@ def test_a_label_is_given_by_the_keyboard_and_taken_back(browser: Any, server: S
         good.wait_for()
         one.idle()
         assert good.get_attribute("aria-checked") == "true", "shown when the conversation is drawn again"
+        box = good.bounding_box()
+        assert min(box["width"], box["height"]) >= 24, "what WCAG 2.2 asks of what is pressed"
+        assert max(box["width"], box["height"]) <= 40, "a symbol"
+        words = good.get_by_text("Good source")
+        assert words.bounding_box()["width"] <= 1
         good.focus()
+        one.page.keyboard.press("ArrowRight")  # the keyboard moves between the two, and shows what each means
+        one.until("() => document.activeElement.textContent.includes('Not a source for this')")
+        one.page.keyboard.press("ArrowLeft")
+        one.until("([words]) => words.getBoundingClientRect().width > 40", [words.element_handle()])
         one.page.keyboard.press("Space")
         one.idle()
         assert good.get_attribute("aria-checked") == "false"
