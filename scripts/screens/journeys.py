@@ -606,7 +606,7 @@ def settings(walk: Walk) -> None:
 
 def evaluation(walk: Walk) -> None:
     """Label a source, measure before and after a change, compare, and look at the times."""
-    walk.go("/evaluation")
+    walk.go("/settings?section=Evaluation")
     walk.take("nothing-measured")
     walk.go("/")
     walk.tab.ask("How much is the monthly rent?")
@@ -617,7 +617,7 @@ def evaluation(walk: Walk) -> None:
         walk.page.get_by_role("combobox", name="Search by").click()
         walk.page.get_by_role("option", name=fusion, exact=True).click()
         walk.text("Saved")
-        walk.go("/evaluation")
+        walk.go("/settings?section=Evaluation")
         walk.press("Measure with your own labels")
         walk.page.get_by_text("A right page is among the first").wait_for(timeout=4 * WAIT_MS)
     walk.text("Over time")

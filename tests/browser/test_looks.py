@@ -21,7 +21,10 @@ from served import App, Server, Tab, close_reader, read_page, tab, take_both
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WIDTHS = (390, 1280, 1920)
-SECTIONS = ("Language model", "Answers", "Search", "Reading", "Privacy", "Programs", "Appearance", "Storage", "About")
+SECTIONS = (
+    "Language model", "Answers", "Search", "Reading", "Privacy", "Programs", "Appearance", "Storage", "Evaluation",
+    "About",
+)  # fmt: skip
 LONG = "A name that nobody would type but every browser makes when it saves a page, " * 2 + "final (2).txt"
 QUARTER = [
     "Quarterly report of the Lantern Works",

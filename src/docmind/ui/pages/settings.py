@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.config import Settings
+from docmind.ui.app import state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.frame import frame, recovery_section
 from docmind.ui.chat import threads
+from docmind.ui.evaluation import section
 from docmind.ui.settings import (
     bundles,
     check,
@@ -39,7 +41,7 @@ def settings_page(docmind: DocMind) -> None:
     if settings is None:
         return
     titles = [_(title) for title in SECTIONS]
-    for tab, draw in zip(st.tabs(titles, key="section", bind="query-params"), SECTIONS.values(), strict=True):
+    for tab, draw in zip(st.tabs(titles, key=state.SECTION, bind="query-params"), SECTIONS.values(), strict=True):
         if tab.open:
             with tab:
                 draw(docmind, settings)
@@ -92,6 +94,10 @@ def storage(docmind: DocMind, _settings: Settings) -> None:
     sections.components(status)
 
 
+def evaluation(docmind: DocMind, _settings: Settings) -> None:
+    section.section(docmind)
+
+
 def about(docmind: DocMind, _settings: Settings) -> None:
     sections.about(docmind.status())
 
@@ -105,6 +111,7 @@ SECTIONS: dict[str, _Draw] = {
     N_("Programs"): other_programs,
     N_("Appearance"): appearance,
     N_("Storage"): storage,
+    section.TITLE: evaluation,
     N_("About"): about,
 }
 

@@ -18,9 +18,9 @@ from docmind.wording import N_, _
 PAGES = {
     ":material/forum:": st.Page("chat.py", title=N_("Ask"), default=True),
     ":material/folder_open:": st.Page("documents.py", title=N_("Documents"), url_path="documents"),
-    ":material/speed:": st.Page("evaluation.py", title=N_("Evaluation"), url_path="evaluation"),
     ":material/tune:": st.Page("settings.py", title=N_("Settings"), url_path="settings"),
 }
+_ELSEWHERE = [st.Page("evaluation.py", url_path="evaluation")]  # addresses that lead to a page of the menu
 PICTURES = Path(docmind.ui.app.__file__).parent
 
 
@@ -29,11 +29,11 @@ def _ask(doc_id: str) -> None:
     st.session_state[state.ASK_DOCUMENT] = True
 
 
-page = st.navigation(list(PAGES.values()), position="hidden")
+page = st.navigation([*PAGES.values(), *_ELSEWHERE], position="hidden")
 st.set_page_config(
     page_title=f"{_(page.title)} · DocMind",
     page_icon=str(PICTURES / "mark.svg"),
-    layout="centered" if page.url_path in ("settings", "evaluation") else "wide",
+    layout="centered" if page.url_path == "settings" else "wide",
     initial_sidebar_state=288,
 )
 st.html(PICTURES / "looks.css")
