@@ -4,7 +4,7 @@
 const NARROW = 768;
 const LIST = "list";
 const GROUPS = {
-  bar: '[data-testid="stSidebarCollapseButton"] button, [data-testid="stSidebar"] [data-testid="stPageLink-NavLink"], .st-key-new-thread button',
+  bar: '[data-testid="stSidebarCollapseButton"] button, [data-testid="stSidebar"] [data-testid="stPageLink-NavLink"], .st-key-recovery-show-side button, .st-key-new-thread button',
   picture: '.st-key-picture :is([data-testid="stFileUploader"] button, .stButton button)',
   [LIST]:
     ':is(.st-key-threads, .st-key-threads-put-away) [class*="st-key-show-"] button, .st-key-more-threads button, .st-key-archived-threads button, .st-key-deleted-threads button',
