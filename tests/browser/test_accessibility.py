@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 from browser.test_looks import LEASE, MANUAL, QUARTER, SECTIONS, WIDTHS, paper
 from browsers import WINDOW
-from conftest import ROOT
 from desks import plain_in
 from docmind.records.documents import Upload
-from docmind.ui.evaluation.section import TITLE
 from libraries import Library, confirm
 from papers import pdf
 from served import THEMES, App, Server, Tab, close_reader, read_page, tab
@@ -58,14 +55,6 @@ def faults(one: Tab, where: str) -> list[str]:
         if rule["impact"] in GRAVE
         for element in rule["nodes"]
     ]
-
-
-def test_every_section_is_looked_at() -> None:
-    names = re.search(
-        r"^SECTIONS.*?^\}", (ROOT / "src/docmind/ui/pages/settings.py").read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
-    assert names
-    assert tuple(re.findall(r'N_\("(.*?)"\)', names[0].replace("section.TITLE", f'N_("{TITLE}")'))) == SECTIONS
 
 
 class Walk:

@@ -14,6 +14,7 @@ import pytest
 from browsers import WINDOW
 from desks import plain_in
 from docmind.records.documents import Upload
+from docmind.ui.pages import settings
 from libraries import Library, confirm
 from papers import line, pdf
 from served import App, Server, Tab, close_reader, read_page, tab, take_both
@@ -21,10 +22,7 @@ from served import App, Server, Tab, close_reader, read_page, tab, take_both
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 WIDTHS = (390, 1280, 1920)
-SECTIONS = (
-    "Language model", "Answers", "Search", "Reading", "Privacy", "Programs", "Appearance", "Storage", "Evaluation",
-    "About",
-)  # fmt: skip
+SECTIONS = tuple(settings.SECTIONS)
 LONG = "A name that nobody would type but every browser makes when it saves a page, " * 2 + "final (2).txt"
 QUARTER = [
     "Quarterly report of the Lantern Works",

@@ -61,7 +61,7 @@ def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def app(page: str = "") -> AppTest:
     """Open the app in a new tab, with the recovery code confirmed, on one of its pages."""
-    test = AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run()
+    test = AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60).run()
     mind = attempt(app_state().open)
     if not isinstance(mind, DocMindError):
         mind.keys.confirm_recovery_code(mind.keys.recovery_code() or "")
@@ -143,7 +143,7 @@ def test_an_empty_desk_says_how_to_begin() -> None:
 
 
 def new_tab() -> AppTest:
-    return AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run()
+    return AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60).run()
 
 
 @pytest.mark.slow
@@ -681,7 +681,7 @@ def model(vault: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LLMServer]:
 def test_a_conversation_opens_from_its_address_in_another_tab() -> None:
     stock()
     first = ask(app(), WARRANTY)
-    second = AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60)
+    second = AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60)
     second.query_params["thread"] = open_thread(first)
     words = said(second.run())
     assert WARRANTY in words
