@@ -129,12 +129,18 @@ def opened(link: str) -> tuple[int, str]:
 def test_the_wheel_of_the_checkout_and_that_of_the_sdist_hold_the_same(wheel: Path, tmp_path: Path) -> None:
     names = [set(zipfile.ZipFile(one).namelist()) for one in (wheel, build("wheel", ROOT, tmp_path / "built"))]
     assert names[0] == names[1]
-    assert {"docmind/py.typed", "docmind/ui/pages/start.py", "docmind/ui/app/streamlit.toml"} <= names[0]
+    assert {"docmind/py.typed", "docmind/ui/scripts/start.py", "docmind/ui/app/streamlit.toml"} <= names[0]
     sample = {name.removeprefix("docmind/evaluation/sample_set/") for name in names[0] if "/sample_set/" in name}
     assert {"LICENSE", "README.md", "golden.yaml", "queries.jsonl"} <= sample
     assert sum(name.startswith("docs/") for name in sample) == 20
+    scripts = {f"docmind/ui/scripts/{path.name}" for path in (ROOT / "pages").glob("*.py")}
+    assert {name for name in names[0] if name.startswith("docmind/ui/scripts/")} == scripts
     weights = [name for name in names[0] if name.endswith((".onnx", ".bin", ".gguf", ".pt"))]
     assert weights == []
+
+
+def test_the_source_distribution_holds_nothing_of_the_library_of_a_checkout(unpacked: Path) -> None:
+    assert [path.name for path in (unpacked / "data").rglob("*")] == ["README.md"]
 
 
 def test_an_installed_wheel_adds_and_finds(programs: Path, home: Path) -> None:
@@ -177,9 +183,11 @@ def test_an_installed_wheel_serves_the_app_to_this_machine_alone(programs: Path,
 def test_an_installed_wheel_draws_its_pages(programs: Path, home: Path) -> None:
     code = (
         "import docmind.ui, pathlib; from streamlit.testing.v1 import AppTest;"
-        "start = pathlib.Path(docmind.ui.__file__).parent / 'pages' / 'start.py';"
+        "start = pathlib.Path(docmind.ui.__file__).parent / 'scripts' / 'start.py';"
         "test = AppTest.from_file(str(start), default_timeout=100).run();"
-        "print([str(one.value) for one in test.exception], len(test.sidebar.children), docmind.__file__)"
+        "wrong = [str(one.value) for page in ('documents.py', 'settings.py', 'evaluation.py', 'chat.py')"
+        " for one in test.switch_page(page).run().exception];"
+        "print(wrong, len(test.sidebar.children), docmind.__file__)"
     )
     told = run([programs / "python", "-c", code], home).stdout.splitlines()[-1]
     assert told.startswith("[] "), told

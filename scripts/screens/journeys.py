@@ -61,9 +61,8 @@ class Walk:
         path = self.folder / f"{self.journey}-{state}.png"
         self.page.screenshot(path=path)
         Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path)
-        across, window = self.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        if across > window:
-            self.complaints.append(f"{path.stem} is {across - window} pixels wider than the window")
+        if sideways := self.tab.sideways():
+            self.complaints.append(f"{path.stem} scrolls sideways: {sideways}")
 
     def take_all(self, state: str) -> None:
         """Save a picture of a page that is longer than the window."""
@@ -607,7 +606,7 @@ def settings(walk: Walk) -> None:
 
 def evaluation(walk: Walk) -> None:
     """Label a source, measure before and after a change, compare, and look at the times."""
-    walk.go("/evaluation")
+    walk.go("/settings?section=Evaluation")
     walk.take("nothing-measured")
     walk.go("/")
     walk.tab.ask("How much is the monthly rent?")
@@ -618,7 +617,7 @@ def evaluation(walk: Walk) -> None:
         walk.page.get_by_role("combobox", name="Search by").click()
         walk.page.get_by_role("option", name=fusion, exact=True).click()
         walk.text("Saved")
-        walk.go("/evaluation")
+        walk.go("/settings?section=Evaluation")
         walk.press("Measure with your own labels")
         walk.page.get_by_text("A right page is among the first").wait_for(timeout=4 * WAIT_MS)
     walk.text("Over time")

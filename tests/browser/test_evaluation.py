@@ -1,4 +1,4 @@
-"""The page of evaluation: sources are labelled in the chat, measured before and after a change, and compared.
+"""Evaluation, in Settings: sources are labelled in the chat, measured before and after a change, and compared.
 
 SCREENSHOTS=FOLDER also takes pictures.
 """
@@ -51,7 +51,7 @@ def label(one: Tab, question: str, grade: str) -> None:
 
 
 def measure(one: Tab) -> None:
-    one.go("Evaluation")
+    one.section("Evaluation")
     one.page.get_by_role("button", name="Measure with your own labels").click()
     one.page.get_by_text("A right page is among the first 10").wait_for()
     one.idle()
@@ -66,11 +66,25 @@ def test_a_label_is_given_by_the_keyboard_and_taken_back(browser: Any, server: S
         good.wait_for()
         one.idle()
         assert good.get_attribute("aria-checked") == "true", "shown when the conversation is drawn again"
+        box = good.bounding_box()
+        assert min(box["width"], box["height"]) >= 24, "what WCAG 2.2 asks of what is pressed"
+        assert max(box["width"], box["height"]) <= 40, "a symbol"
+        words = good.get_by_text("Good source")
+        assert words.bounding_box()["width"] <= 1
         good.focus()
+        one.page.keyboard.press("ArrowRight")  # the keyboard moves between the two, and shows what each means
+        one.until("() => document.activeElement.textContent.includes('Not a source for this')")
+        one.page.keyboard.press("ArrowLeft")
+        one.until("([words]) => words.getBoundingClientRect().width > 40", [words.element_handle()])
         one.page.keyboard.press("Space")
         one.idle()
         assert good.get_attribute("aria-checked") == "false"
-        one.go("Evaluation")
+        one.shows(one.page.locator(".st-key-pages-of-the-app a"), 3)
+        one.page.goto(f"{one.url}/evaluation?part=Performance")  # as it was when it was a page of its own
+        one.page.get_by_role("tab", name="Performance", selected=True).wait_for()
+        assert "/settings?" in one.page.url
+        assert "section=Evaluation" in one.page.url
+        one.page.get_by_role("tab", name="Quality").click()
         one.page.get_by_role("heading", name="Nothing measured yet").wait_for()
         one.idle()
         assert not one.page.get_by_role("button", name="Measure with your own labels").count()

@@ -15,7 +15,7 @@ from desks import environment_of
 from docmind.records.documents import Upload
 from libraries import Library, confirm
 from papers import line, pdf
-from served import App, Server, Tab, tab, take, take_both
+from served import WAIT_MS, App, Server, Tab, tab, take, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -126,11 +126,19 @@ def a_document_is_in_the_address_and_back_works(one: Tab) -> None:
 
 
 def a_document_is_renamed_and_tagged(one: Tab) -> None:
+    """Type as soon as a dialog is there: its first field takes it, in place of what stood there."""
+    from playwright.sync_api import expect
+
     page = one.page
     row(one, "Lease of the workshop").locator("a").click()
     page.get_by_role("button", name="Rename").click()
-    page.get_by_role("dialog").get_by_label("Title").fill("Lease 2024")
-    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("lease.pdf")
+    dialog = page.get_by_role("dialog")
+    dialog.wait_for()
+    page.keyboard.type("lease.pdf")  # at once
+    name = dialog.get_by_label("Name", exact=True)
+    expect(name).to_have_value("lease.pdf", timeout=WAIT_MS)
+    expect(name).to_be_focused()
+    dialog.get_by_label("Title").fill("Lease 2024")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("heading", name="Lease 2024").wait_for()
     one.idle()
@@ -139,8 +147,9 @@ def a_document_is_renamed_and_tagged(one: Tab) -> None:
     for title in ("Lease 2024", "Care of the lantern"):
         row(one, title).get_by_role("checkbox").check()
     page.get_by_role("toolbar").get_by_role("button", name="Tag").click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_label("New tags").fill("workshop")
+    dialog.wait_for()
+    page.keyboard.type("workshop")
+    expect(dialog.get_by_label("New tags")).to_have_value("workshop", timeout=WAIT_MS)
     take_both(one, "library-tags")
     page.keyboard.press("Enter")  # nothing lies over the dialog, and no second key is needed
     dialog.wait_for(state="detached")

@@ -11,14 +11,18 @@ from typing import Any
 
 import pytest
 
+from browsers import WINDOW
 from desks import plain_in
 from docmind.records.documents import Upload
+from docmind.ui.pages import settings
 from libraries import Library, confirm
 from papers import line, pdf
-from served import THEMES, App, Server, close_reader, read_page, tab, take_both
+from served import App, Server, Tab, close_reader, read_page, tab, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
+WIDTHS = (390, 1280, 1920)
+SECTIONS = tuple(settings.SECTIONS)
 LONG = "A name that nobody would type but every browser makes when it saves a page, " * 2 + "final (2).txt"
 QUARTER = [
     "Quarterly report of the Lantern Works",
@@ -88,7 +92,6 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server) -> Non
         one.page.get_by_text("Click one to view that point.").wait_for()
         one.idle()
         take_both(one, "conversation")
-        conversation = one.page.url.removeprefix(one.url)
         one.go("Documents")
         take_both(one, "documents")
         one.page.locator(".lib-row", has_text="quarterly report.pdf").get_by_role("link").click()
@@ -103,12 +106,40 @@ def test_every_page_keeps_its_shape(browser: Any, desk_of_papers: Server) -> Non
         one.go("Settings")
         one.page.get_by_role("tab", name="Appearance").wait_for()
         take_both(one, "settings")
-        one.page.set_viewport_size({"width": 400, "height": 800})
-        for path in ("/", "/documents", "/settings", conversation):
-            one.page.goto(f"{one.url}{path}")
-            one.page.locator("h1, .st-key-turn-1-row").first.wait_for()
+
+
+def test_no_page_scrolls_sideways(browser: Any, desk_of_papers: Server) -> None:
+    with tab(browser, desk_of_papers) as one:
+        one.open("Ask")
+        at_every_width(one, "a new conversation")
+        one.ask("How many lanterns were sold?")
+        at_every_width(one, "an answer")
+        for panel in ("History", "Memory"):
+            one.page.get_by_role("button", name=panel).click()
             one.idle()
-            for theme in THEMES:
-                one.wear(theme)
-                across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-                assert across <= window, (path, theme)
+            at_every_width(one, panel)
+        one.go("Documents")
+        one.page.locator(".lib-row").first.wait_for()
+        at_every_width(one, "documents")
+        one.page.locator(".lib-row", has_text="quarterly report.pdf").get_by_role("checkbox").check()
+        at_every_width(one, "a selection")
+        one.page.locator(".lib-row", has_text="quarterly report.pdf").get_by_role("link").click()
+        one.page.locator(".doc-pages a").first.wait_for()
+        at_every_width(one, "a document")
+        one.page.locator(".st-key-document-delete button").click()
+        one.page.get_by_role("button", name="Bin (").click()
+        one.page.get_by_role("heading", name="Bin").wait_for()
+        at_every_width(one, "the bin")
+        for section in SECTIONS:
+            one.section(section)
+            at_every_width(one, section)
+
+
+def at_every_width(one: Tab, what: str) -> None:
+    """Nothing on the page as it is now can be scrolled sideways, and the window is again as wide as it was."""
+    for width in WIDTHS:
+        one.page.set_viewport_size({"width": width, "height": WINDOW["height"]})
+        one.idle()
+        assert not one.sideways(), f"{what}, at {width}: {one.sideways()}"
+    one.page.set_viewport_size(WINDOW)
+    one.idle()

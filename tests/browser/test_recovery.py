@@ -12,6 +12,7 @@ from served import App, Server, Tab, tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SHOW, WRITTEN = "Show the recovery code", "I have written it down"
+FOLDED = "Write down the recovery code"
 
 
 @pytest.fixture
@@ -45,18 +46,26 @@ def test_the_code_is_shown_saved_kept_over_a_crash_and_confirmed(browser: Any, s
             one.page.get_by_role("button", name="Save as a file").click()
         assert saved.value.suggested_filename.startswith("docmind-recovery-code-")
         assert code in Path(saved.value.path()).read_text("utf-8")
+        one.page.keyboard.press("Escape")  # not now
+        one.page.get_by_role("dialog").wait_for(state="detached")
+        side = one.page.locator('[data-testid="stSidebar"]').get_by_role("button", name=FOLDED)
+        side.wait_for()
+        one.shows(one.page.get_by_role("button", name=SHOW), 0)
 
         one.page.goto("about:blank")  # a page that is open would tell of the server that is gone
         server.kill()
         server.start()
         one.enter()
-        assert shown(one) == code
+        one.shows(one.page.get_by_role("button", name=SHOW), 0)
+        side.click()
+        assert one.page.locator(".st-key-recovery-code code").inner_text().strip() == code
         one.page.get_by_role("button", name=WRITTEN).click()
-        one.page.get_by_role("button", name=SHOW).wait_for(state="detached")
+        side.wait_for(state="detached")
         one.page.reload()
         one.page.get_by_placeholder("Ask your documents").wait_for()
         one.idle()
         assert not one.page.get_by_role("button", name=SHOW).count()
+        assert not side.count()
         one.section("Privacy")
         one.page.get_by_role("button", name="Make a new recovery code").click()
         one.page.get_by_role("button", name="Make a new code").click()

@@ -127,7 +127,8 @@ def test_a_conversation_is_renamed_exported_restored_and_purged(one: Tab) -> Non
     assert re.search(r"[?&]thread=\w+", one.page.url)
 
     choose(one, row(one, LANTERNS), "Rename")
-    one.page.get_by_label("Title").fill("Lamps of the year")
+    one.page.get_by_role("dialog").wait_for()
+    one.page.keyboard.type("Lamps of the year")
     one.page.keyboard.press("Enter")
     row(one, "Lamps of the year").wait_for()
     one.page.get_by_role("dialog").wait_for(state="detached")

@@ -45,7 +45,7 @@ def said(test: AppTest) -> str:
 
 
 def begun(passphrase: str) -> AppTest:
-    test = AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run()
+    test = AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60).run()
     if passphrase:
         test.text_input[0].set_value(passphrase)
         test.button[0].click().run()

@@ -43,7 +43,7 @@ from websites import serving_pages
 
 REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
 NAME = "report.pdf"
-REMINDER = "Your recovery code is not written down yet."
+REMINDER, FOLDED = "Your recovery code is not written down yet.", "Write down the recovery code"
 HOSTILE = "![x](http:⁄⁄127.0.0.1:9⁄c.png) :red[r] $x$ <img src=x> [l](javascript:1).txt"
 
 
@@ -61,7 +61,7 @@ def vault(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def app(page: str = "") -> AppTest:
     """Open the app in a new tab, with the recovery code confirmed, on one of its pages."""
-    test = AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run()
+    test = AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60).run()
     mind = attempt(app_state().open)
     if not isinstance(mind, DocMindError):
         mind.keys.confirm_recovery_code(mind.keys.recovery_code() or "")
@@ -143,7 +143,7 @@ def test_an_empty_desk_says_how_to_begin() -> None:
 
 
 def new_tab() -> AppTest:
-    return AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run()
+    return AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60).run()
 
 
 @pytest.mark.slow
@@ -165,6 +165,26 @@ def test_every_page_reminds_until_the_recovery_code_is_confirmed() -> None:
     assert not other.code
     for tab in (other, test.run(), app("documents.py")):
         assert REMINDER not in said(tab)
+
+
+@pytest.mark.slow
+def test_a_reminder_that_was_put_off_is_a_line_in_the_side_bar_until_the_code_is_confirmed() -> None:
+    app_state().open().add([Upload(NAME, REPORT)])
+    test = new_tab()
+    assert FOLDED not in said(test)
+    test = click(test, "recovery-later")
+    app_state.clear()  # another start
+    for page in ("settings.py", "documents.py"):
+        test.switch_page(page)
+        words = said(test.run())
+        assert REMINDER not in words
+        assert FOLDED in [button.label for button in test.sidebar.button]
+    click(test, "recovery-show-side")
+    assert len(test.code[0].value.split("-")) == 6
+    next(button for button in test.button if button.label == "I have written it down").click().run()
+    assert FOLDED not in said(test)
+    app_state().open().keys.new_recovery_code()
+    assert REMINDER in said(test.run()), "another code was not refused yet"
 
 
 @pytest.mark.slow
@@ -661,7 +681,7 @@ def model(vault: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LLMServer]:
 def test_a_conversation_opens_from_its_address_in_another_tab() -> None:
     stock()
     first = ask(app(), WARRANTY)
-    second = AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60)
+    second = AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60)
     second.query_params["thread"] = open_thread(first)
     words = said(second.run())
     assert WARRANTY in words

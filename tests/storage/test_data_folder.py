@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -11,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT, require
 from desks import environment_of, opened, report, settings_in
 from docmind.access import APP_SOCKET, COMMAND_SOCKET, listen_private
 from docmind.application import DocMind
 from docmind.errors import KeyUnavailableError, VaultError
 from docmind.late_interaction.store import LatePages
-from docmind.storage.data_folder import FILES, FOLDERS, foreign_files
+from docmind.storage.data_folder import FILES, FOLDERS, SOCKETS, foreign_files
 from docmind.storage.database import Database
 from docmind.storage.files import open_own, read_own, write_private
 from shells import BEGINNING, Shell, sentence_of
@@ -116,6 +118,31 @@ def test_a_folder_with_nothing_of_value_may_become_a_vault(tmp_path: Path) -> No
     assert not (folder / ".vault.json.0a1b2c3d.new").exists()
     assert not (folder / ".mark.0a1b2c3d.new").exists()
     assert {name: (folder / name).read_bytes() for name in harmless} == harmless
+
+
+@posix
+def test_the_library_of_a_checkout_lies_beside_the_page_that_tells_of_it(tmp_path: Path) -> None:
+    folder, page = tmp_path / "data", (ROOT / "data" / "README.md").read_bytes()
+    folder.mkdir(mode=0o755)
+    (folder / "README.md").write_bytes(page)
+    opened(tmp_path).close()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert list(foreign_files(folder)) == []
+    assert (folder / "README.md").read_bytes() == page
+
+
+def test_the_page_in_data_names_what_may_lie_there() -> None:
+    told = (ROOT / "data" / "README.md").read_text("utf-8")
+    beside = re.compile(r"vault\.db-.*")  # parts of `vault.db`
+    names = [*(f"{name}/" for name in FOLDERS), *(name for name in FILES if not beside.fullmatch(name)), *SOCKETS]
+    assert [name for name in names if f"`{name}`" not in told] == []
+
+
+def test_git_keeps_the_page_in_data_and_nothing_else() -> None:
+    require((ROOT / ".git").exists(), "this is no checkout of git")
+    names = ["data/README.md", "data/vault.db", "data/artifacts/README.md", "data/.hidden"]
+    ignored = subprocess.run(["git", "check-ignore", *names], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ignored.stdout.split() == names[1:]
 
 
 @pytest.mark.slow

@@ -36,6 +36,17 @@ _REST = """async () => {
     await new Promise(done => requestIdleCallback(done, {timeout: 200}));
   }
 }"""
+_SIDEWAYS = """() => {
+  const places = [];
+  for (let one = document.querySelector('[data-testid="stMainBlockContainer"]'); one; one = one.parentElement) {
+    const over = one.scrollWidth - one.clientWidth;
+    const isScrolled = over > 0 && getComputedStyle(one).overflowX !== 'visible';
+    if (isScrolled) places.push([over, one.dataset.testid || one.tagName]);
+  }
+  const page = document.documentElement;
+  if (page.scrollWidth > page.clientWidth) places.push([page.scrollWidth - page.clientWidth, 'HTML']);
+  return places.map(([over, place]) => `${over} px in ${place}`).join(', ');
+}"""
 _TOLD_MS = 5_000
 _ANSWER_S = 15  # a message to the server has been answered within this time, or gets no answer
 
@@ -284,6 +295,13 @@ class Tab:
         expect(app).to_have_css("background-color", THEMES[theme], timeout=WAIT_MS)
         self._rest()
 
+    def sideways(self) -> str:
+        """Return by how much the page, or a box around it, can be scrolled sideways; an empty text where nothing can.
+
+        Boxes whose overflow is hidden count too: the browser scrolls them to show what has the focus.
+        """
+        return self.page.evaluate(_SIDEWAYS)
+
     def shows(self, elements: Any, count: int) -> None:
         """Wait until the page holds that many of these elements, and fail where it does not."""
         from playwright.sync_api import expect
@@ -426,9 +444,8 @@ def covered(reader: Any, kind: str = "cited") -> tuple[list[tuple[int, int]], tu
 
 
 def take(one: Tab, name: str) -> None:
-    """Nothing is wider than the window; and a picture of it, small enough for a repository, where one is wanted."""
-    across, window = one.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert across <= window, name
+    """Nothing scrolls sideways; and a picture of it, small enough for a repository, where one is wanted."""
+    assert not one.sideways(), f"{name}: {one.sideways()}"
     folder = os.environ.get("SCREENSHOTS")
     if folder:
         path = Path(folder) / f"{name}.png"

@@ -24,6 +24,7 @@ from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
 
 from desks import settings_in
 from docmind.application import DocMind
+from docmind.records.answers import RowsOf
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 from docmind.tables.words import root
@@ -142,6 +143,7 @@ def test_an_answer_boxes_its_cells_and_lists_its_rows(tmp_path: Path) -> None:
         )
         assert answer.computed.rows[0] == ("2025-01-15", "Photo editor", "Software", "89.99")
         assert (answer.computed.rows_total, answer.computed.doc_ids) == (2, (added.doc_id,))
+        assert answer.computed.counts == (RowsOf(str(added.doc_id), rows=2, pages=1),)
 
 
 def test_a_conversation_keeps_how_it_was_computed_and_erasing_drops_it(tmp_path: Path) -> None:
@@ -299,6 +301,7 @@ def test_rows_of_two_tables_are_joined_and_both_are_sources(tmp_path: Path) -> N
     assert answer.answer.startswith("85: ")
     assert answer.computed is not None
     assert answer.computed.doc_ids == (second.doc_id, first.doc_id)
+    assert answer.computed.counts == (RowsOf(str(second.doc_id), 2, 1), RowsOf(str(first.doc_id), 1, 1))
     assert answer.computed.query.endswith('JOIN "members.csv" USING ("Member") WHERE "Town" IN (\'Wells\')')
     assert {source.quote for source in answer.sources} >= {"Helga Norris | Wells", "Helga Norris | 60"}
     assert town.answer.startswith("Wells (Helga Norris 85)")

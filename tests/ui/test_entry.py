@@ -31,5 +31,5 @@ def test_a_run_of_a_page_leaves_the_import_path_alone() -> None:
     )
     out = subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT, stderr=subprocess.DEVNULL)
     script, is_unchanged = json.loads(out.splitlines()[-1])
-    assert script == str(ROOT / "src/docmind/ui/pages/start.py")
+    assert script == str(ROOT / "pages/start.py")
     assert is_unchanged

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
 
 from docmind.answers import PASSAGES, Intent, IntentKind, Language
-from docmind.records.answers import Answer, Computed, Sentence, Source
+from docmind.records.answers import Answer, Computed, RowsOf, Sentence, Source
 from docmind.records.conversations import WebResult
 from docmind.records.documents import ArtifactRef, Box, Provenance
 from docmind.records.listings import ListedDocument, Listing
@@ -263,7 +263,8 @@ def _computed_of(plain: Mapping[str, Any] | None) -> Computed | None:
     if not plain:
         return None
     columns, rows = tuple(plain["columns"]), tuple(tuple(row) for row in plain["rows"])
-    return Computed(plain["query"], columns, rows, plain["rows_total"], tuple(plain["doc_ids"]))
+    counts = tuple(RowsOf(**one) for one in plain.get("counts", ()))
+    return Computed(plain["query"], columns, rows, plain["rows_total"], tuple(plain["doc_ids"]), counts)
 
 
 def _plain_listing(listing: Listing) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from datetime import UTC, datetime
 
 from docmind.documents.dates import day_text
 
-_TOOL_AUTHOR = re.compile(
-    r"(python-docx|openpyxl|(microsoft|windows|ms)?\s*(office\s*)?user|usu[aá]rio|usuario|admin(istrat\w+)?|unknown|"
-    r"anonymous|an[oó]nimo|default|owner|root|none|n/?a|author|autor|unnamed|pc|hp|dell|lenovo)\W*",
+from docmind.documents.placeholders import is_placeholder
+
+_TOOL_AUTHOR = re.compile(  # beside what stands for any value that nobody gave
+    r"\W*(python-docx|openpyxl|(microsoft|windows|ms)?\s*(office\s*)?user|usu[aá]rio|usuario|admin(istrat\w+)?|owner|root|"
+    r"author|autor|pc|hp|dell|lenovo)\W*",
     re.IGNORECASE,
 )
 _EARLIEST, _LATEST = 1_000, 2_200  # years
@@ -23,7 +25,8 @@ _ISO = re.compile(r"(?<!\d)(\d{4})([-/._ ]?)(\d\d)\2(\d\d)(?!\d)")
 
 def author_of(raw: str) -> str:
     """Return the author that metadata name; "" where a tool wrote a name of its own there."""
-    return "" if _TOOL_AUTHOR.fullmatch(raw) or sum(map(str.isalpha, raw)) < 2 else raw
+    is_none = is_placeholder(raw) or _TOOL_AUTHOR.fullmatch(raw) or sum(map(str.isalpha, raw)) < 2
+    return "" if is_none else raw
 
 
 def day_of(raw: str) -> str:

@@ -10,6 +10,7 @@ from itertools import takewhile
 import numpy as np
 
 from docmind.blocks import PageBlock
+from docmind.documents.placeholders import is_placeholder
 from docmind.documents.words import Words
 from docmind.records.documents import Heading
 from docmind.rich_text import one_line
@@ -65,10 +66,9 @@ _ENDINGS = (
     "docx?|docm|dotx?|xls[xmb]?|pptx?|pps|pdf|ps|indd|pmd|p65|qxp|qxd|tex|dvi|rtf|od[tsp]|html?|txt|tiff?|wpd|wps|pub|fm"
     "|cdr|ai|eps|jpe?g|png|pages|md|mht"
 )
-_NO_TITLE = re.compile(  # what programs write into metadata where nobody gave a title
-    r"[(\[]?(?:anonymous|anonym|anónimo|anônimo|unknown|unnamed|untitled(?: document)?|no title|title|titel|título"
-    r"|none|null|nil|default|unbenannt|ohne titel|sans titre|sem t[ií]tulo|sin t[ií]tulo|new|blank|template"
-    r"|titre|noname)[)\]]?(?:[ _-]?\d+)?"
+_NO_TITLE = re.compile(  # what programs write as a title, beside what stands for any value that nobody gave
+    r"[(\[]?(?:untitled(?: document)?|no title|title|titel|título|unbenannt|ohne titel|sans titre|sem t[ií]tulo"
+    r"|sin t[ií]tulo|new|blank|template|titre)[)\]]?(?:[ _-]?\d+)?"
     r"|(?:new |novo |nuevo |neues )?(?:microsoft (?:office )?(?:word|powerpoint|excel|publisher) )?"
     r"(?:document|documento|dokument|presentation|presentación|apresentação|präsentation|présentation|book|mappe|livro"
     r"|libro|classeur|sheet|publication|layout|page|p[aá]gina|seite)[ _]?\d*"
@@ -102,7 +102,7 @@ def sensible_title(raw: str, name: str) -> str:
     """
     title = " ".join("".join(char for char in raw if char.isprintable() or char.isspace()).split())[:_LONGEST]
     letters = sum(char.isalpha() for char in title)
-    if letters < 3 or letters < 0.4 * len(title) or _NO_TITLE.fullmatch(title):
+    if letters < 3 or letters < 0.4 * len(title) or is_placeholder(title) or _NO_TITLE.fullmatch(title):
         return ""
     if title.casefold() in (name.casefold(), name.rpartition(".")[0].casefold()):
         return ""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from docmind.errors import ConfigError
-from docmind.storage import UserSettings
+from docmind.storage import Preferences, UserSettings
 from docmind.vault import Vault
 from docmind.wording import _
+
+_PUT_OFF = "recovery_reminder_put_off"
 
 
 class Keys:
@@ -15,6 +17,7 @@ class Keys:
 
     def __init__(self, vault: Vault, settings: UserSettings) -> None:
         self._vault, self._settings = vault, settings
+        self._preferences = Preferences(vault.database)
 
     @property
     def vault_id(self) -> str:
@@ -42,6 +45,20 @@ class Keys:
         """
         with self._vault.keys_lock:
             self._vault.keys.recovery.confirm(written)
+        if self.is_reminder_put_off:
+            self._preferences.remove(_PUT_OFF)
+
+    @property
+    def is_reminder_put_off(self) -> bool:
+        """Whether the user was reminded to write the recovery code down, and did not want to yet."""
+        return self._preferences.get(_PUT_OFF) is True
+
+    def put_off_reminder(self) -> None:
+        """Keep that the user did not want to write the recovery code down yet; confirming it forgets that.
+
+        Raises `DiskFullError`, `VaultError`.
+        """
+        self._preferences.put(_PUT_OFF, True)
 
     def new_recovery_code(self) -> str:
         """Create another recovery code, unconfirmed; the previous one stops working.

@@ -145,11 +145,21 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsOf:
+    """How many rows of a document an answer rests on, and on how many of its pages they stand."""
+
+    doc_id: str
+    rows: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
 class Computed:
     """How an answer was computed from rows of tables.
 
     `query` is SQL, for people to read. `rows` are the first of the `rows_total` rows that the answer rests on, as the
-    documents `doc_ids` show them, under `columns`.
+    documents `doc_ids` show them, under `columns`. `counts` are the rows of each document; empty where they were not
+    recorded.
     """
 
     query: str
@@ -157,6 +167,7 @@ class Computed:
     rows: tuple[tuple[str, ...], ...]
     rows_total: int
     doc_ids: tuple[str, ...]
+    counts: tuple[RowsOf, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from docmind.answers import Verified, lead_of, page_source
 from docmind.documents import Catalog, Version, Words
-from docmind.records.answers import Computed, Outcome, Sentence, Source
+from docmind.records.answers import Computed, Outcome, RowsOf, Sentence, Source
 from docmind.tables.loading import Row, Table
 from docmind.tables.phrases import SAID
 from docmind.tables.query import Filter, Group, Result, best_groups, sql_of
@@ -397,7 +397,18 @@ def _computed(telling: Telling, rows: Sequence[int]) -> Computed:
             )
         )
         or tuple(table.doc_id for table in telling.tables),
+        counts=_counts(held),
     )
+
+
+def _counts(held: Sequence[tuple[Table, Row]]) -> tuple[RowsOf, ...]:
+    """Return how many rows of each document these are, with the rows of other tables that they name."""
+    found: dict[str, set[tuple[int, tuple[int, int]]]] = {}
+    for table, row in held:
+        found.setdefault(table.doc_id, set()).add((row.page_no, row.span))
+        if row.beside is not None:
+            found.setdefault(row.beside.table.doc_id, set()).add((row.beside.row.page_no, row.beside.row.span))
+    return tuple(RowsOf(doc_id, len(rows), len({page for page, _span in rows})) for doc_id, rows in found.items())
 
 
 def _beside(rows: Sequence[Row], columns: Sequence[int]) -> list[tuple[Table, Row, list[int]]]:

@@ -6,7 +6,6 @@ The options are those of `streamlit run`. Ctrl-C is how one ends a desk, not an 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -14,8 +13,8 @@ from streamlit.web import bootstrap
 from streamlit.web.cli import configurator_options
 
 from docmind.ui.app.options import own_options
+from docmind.ui.page_scripts import start_script
 
-_START = Path(__file__).resolve().parent / "pages" / "start.py"
 _APP = "docmind.ui.serving:app"
 
 
@@ -27,7 +26,7 @@ def serve(**given: Any) -> None:
     # As flags: Streamlit binds the port before it loads the app, and reads its files again when they change.
     flags = own | {name: value for name, value in given.items() if value is not None and value != ()}
     bootstrap.load_config_options(flags)
-    bootstrap.run_asgi_app(str(_START), _APP, [], flags)
+    bootstrap.run_asgi_app(str(start_script()), _APP, [], flags)
 
 
 def main() -> int:

@@ -41,6 +41,7 @@ from docmind.ui.app.routes import Routes
 from docmind.ui.app.startup import Startup
 from docmind.ui.app.streamlit_server import ClosedTabs
 from docmind.ui.documents import served as documents
+from docmind.ui.page_scripts import start_script
 from docmind.ui.reader import served as reader
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ keep_private()
 MultiPartParser.spool_max_size = 4 << 30
 
 _HERE = Path(__file__).resolve().parent
-START = _HERE / "pages" / "start.py"
+START = start_script()
 # Streamlit puts the folder of the script into sys.path and takes it out again in every run of a page. An import that
 # another thread has under way then skips an entry of sys.path and does not find its module. So the folder is there all
 # the time, behind all others: at the front its modules would hide those of that name.

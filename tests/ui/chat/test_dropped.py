@@ -39,7 +39,7 @@ def docmind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DocMind
 
 
 def app() -> AppTest:
-    return checked(AppTest.from_file(str(ROOT / "src/docmind/ui/pages/start.py"), default_timeout=60).run())
+    return checked(AppTest.from_file(str(ROOT / "pages/start.py"), default_timeout=60).run())
 
 
 def checked(test: AppTest) -> AppTest:

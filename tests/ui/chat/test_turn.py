@@ -102,6 +102,51 @@ def test_how_an_answer_was_computed_is_shown_with_its_rows() -> None:
     assert [part.value for part in test.caption] == ["The first 2 of 40 rows."]
 
 
+def of_many_rows() -> None:
+    from typing import Any
+
+    import streamlit as st
+
+    from docmind.records.answers import Answer, Computed, RowsOf, Sentence, Source
+    from docmind.records.conversations import Turn
+    from docmind.ui.chat.sources import _pages_of, draw_places
+    from docmind.ui.chat.turn import TurnPlace, _draw_answer
+
+    name, hostile = "![x](http://127.0.0.1:9/c.png)_of_2025.csv", "$x$ <img src=x> | 4"
+    sources = tuple(
+        Source(n, name, "d", 1 + n % 2, f"d::page::{1 + n % 2}", hostile, (), 100, 200) for n in range(1, 13)
+    )
+    said = "12: the sum of “Seen” over 41 rows."
+    how = Computed("SELECT", ("Seen",), (("4",),), 41, ("d",), (RowsOf("d", 41, 7),))
+    sentence = Sentence(said, 0, len(said), tuple(range(1, 13)), True)
+    text = said + "".join(f" [{n}]" for n in range(1, 13))
+    answer = Answer("?", text, True, sources, sentences=(sentence,), computed=how)
+    place, mind = TurnPlace(0, is_last=True, is_open=True, is_free=True), Any
+    _draw_answer(mind, Turn("c", "b", "?", 0, "answered", answer), answer, place)  # type: ignore[arg-type]
+    draw_places(sources, "of-passages", None, None)
+    st.markdown(_pages_of(sources[1:], how))
+    st.markdown(_pages_of(sources[:2], how))
+
+
+def test_many_sources_of_one_document_are_one_that_opens_to_them() -> None:
+    """Rows are counted where the answer rests on rows, and passages otherwise; each is as many as there are."""
+    test = AppTest.from_function(of_many_rows).run()
+    assert not test.exception
+    said, listed, again, more, two = (part.value for part in test.markdown)
+    assert "over 41 rows" in said
+    assert "badge" not in said
+    labels = [part.proto.popover.label for part in test.get("popover")]
+    assert [label.rpartition(", ")[2] for label in labels] == ["41 rows on 7 pages", "12 passages on 2 pages"]
+    assert all("](" not in re.sub(r"\\.", "", label) for label in labels)
+    assert listed == again
+    assert [f":green-badge[{n}]" in listed for n in range(1, 13)] == [True] * 12
+    assert "<img" not in re.sub(r"\\.", "", listed)
+    assert [part.value for part in test.caption][:1] == ["The first 12 of 41 rows."]
+    assert more.endswith(", 11 rows on 2 pages")
+    assert two.startswith("\\[1\\]")
+    assert two.endswith("page 1")
+
+
 def starting() -> None:
     from docmind.records.answers import Answer
     from docmind.records.conversations import Turn

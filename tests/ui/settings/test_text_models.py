@@ -52,3 +52,31 @@ def test_what_the_settings_name_is_not_changed_here(monkeypatch: pytest.MonkeyPa
     test = AppTest.from_function(page, default_timeout=60).run()
     assert test.selectbox("text-model").disabled
     assert test.selectbox("text-model").value == "minilm"
+
+
+def among_sections() -> None:
+    import streamlit as st
+
+    from docmind.ui.app import state
+    from docmind.ui.app.app_state import app_state
+    from docmind.ui.settings import text_models
+
+    mind, settings = app_state().open(), app_state().settings
+    assert settings is not None
+    search, evaluation = st.tabs(["Search", "Evaluation"], key=state.SECTION, bind="query-params")
+    if search.open:
+        text_models.section(mind, settings)
+    if evaluation.open:
+        st.text("measured here")
+
+
+def test_a_comparison_is_followed_in_the_section_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+    monkeypatch.setattr("docmind.ui.settings.text_models.compare_text_models", compared.append)
+    test = AppTest.from_function(among_sections, default_timeout=60).run()
+    test.selectbox("text-model").select("own").run()
+    assert not test.text
+    test.button("text-model-compare").click().run()
+    assert not test.exception
+    assert compared == ["own"]
+    assert [part.value for part in test.text] == ["measured here"]

@@ -6,7 +6,8 @@ Answers are Markdown for Streamlit: badges for sources, and no other active cont
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 
+APART = 3  # sources of one document that have a badge each; more of them have one for all
 _JOINER, _INDENT = "\u2060", "\u00a0\u00a0"
 _ARROW = re.compile(r"(\\[<>~-])(?=\\[-=>])")  # Streamlit draws `->`, `<=` and `--` as other characters
 _MARKER = re.compile(r"(\[\d+\])")
@@ -40,7 +42,7 @@ def answer_markdown(answer: Answer, *, is_other: bool = False) -> str:
     blocks of code.
 
     The badge of a source links to its page, where the answer belongs to a conversation. `is_other` says that the answer
-    is the one that does not lead.
+    is the one that does not lead. Sources that are `gathered` have no badge.
     """
     links = _links(answer, is_other=is_other)
     if not answer.model:
@@ -89,8 +91,30 @@ def _links(answer: Answer, *, is_other: bool) -> dict[int, str]:
     }
 
 
+def gathered(answer: Answer) -> tuple[tuple[Source, ...], ...]:
+    """Return the rows of a computed answer that are told as one: more than `APART` of a document for a sentence."""
+    if answer.computed is None or answer.model:
+        return ()
+    sources = {source.n: source for source in answer.sources}
+    cited = Counter(number for sentence in answer.sentences for number in sentence.sources)
+    found: list[tuple[Source, ...]] = []
+    for sentence in answer.sentences:
+        here = [sources[number] for number in sentence.sources if number in sources and cited[number] == 1]
+        found += by_document(here)
+    return tuple(group for group in found if len(group) > APART)
+
+
+def by_document(sources: Iterable[Source]) -> list[tuple[Source, ...]]:
+    """Return sources in groups of one document each, in the order of the first of each."""
+    groups: dict[str, list[Source]] = {}
+    for source in sources:
+        groups.setdefault(source.doc_id, []).append(source)
+    return [tuple(group) for group in groups.values()]
+
+
 def _quotes_markdown(answer: Answer, links: Mapping[int, str]) -> str:
     numbers = {f"[{n}]": _number(n, link=link) for n, link in links.items()}
+    numbers |= {f"[{source.n}]": "" for group in gathered(answer) for source in group}
     held = _held(answer)
     if answer.outcome not in ("documents", "summary", "list"):
         return "\n\n".join(_quotes_and_code(answer, held, numbers))

@@ -1,21 +1,69 @@
-// Puts the cursor into the passphrase field when the page or the dialog that asks for it appears. The field is not told
-// that it was left where the Tab key goes on to its own eye; it is told here, so that what was typed counts.
-const FIELD = ".st-key-lock-screen input, [role=dialog] input[type=password]";
-const LOOK_MS = 50, LOOKS = 100; // Streamlit may draw the field later than this part
+// What asks for a text, a dialog or the lock screen, begins with the focus in its first field, what stands there
+// selected: what is typed at once is kept, and replaces it.
 
-export default function ({ parentElement }) {
-  if (parentElement.dataset.done) return;
-  parentElement.dataset.done = "1";
-  let looks = 0;
-  (function focus() {
-    const field = document.querySelector(FIELD);
-    if (field) field.focus();
-    else if (looks++ < LOOKS && parentElement.isConnected) setTimeout(focus, LOOK_MS);
+const PLACES = '.stDialog [role="dialog"], .st-key-lock-screen';
+const CONTROLS = "input, textarea, select, button:not([aria-label='Close'])";
+const TEXTS = 'input:is([type="text"], [type="password"], [type="url"], :not([type])), textarea';
+const FILLED_MS = 1_000; // five times what it took in a window on two busy cores
+const begun = new WeakSet(); // places whose first field had the focus, or where the user was faster
+const typed = new WeakMap(); // by place: what was typed before its field was there
+
+const places = () => [...document.querySelectorAll(PLACES)].filter((place) => !begun.has(place));
+const isBeside = (place, element) => element === place || !place.contains(element);
+
+/** Give the focus to the first control of what was opened, where that is a field for a text and nothing else has it. */
+function begin() {
+  for (const place of places()) {
+    // Streamlit draws a field later than the place, and may draw the button below it first.
+    const first = [...place.querySelectorAll(CONTROLS)].find((one) => !one.disabled && one.checkVisibility());
+    const isFree = isBeside(place, document.activeElement);
+    if (isFree && !first?.matches(TEXTS)) continue;
+    begun.add(place);
+    if (!isFree) continue;
+    first.focus();
+    const keys = typed.get(place);
+    if (keys) {
+      first.setRangeText(keys, 0, first.value.length, "end");
+      first.dispatchEvent(new InputEvent("input", { bubbles: true, data: keys, inputType: "insertText" }));
+    } else select(first);
+  }
+}
+
+/** Select what stands in a field, which Streamlit fills a moment after it has drawn it. */
+function select(field) {
+  const ends = performance.now() + FILLED_MS;
+  let isTouched = false;
+  for (const kind of ["keydown", "pointerdown"]) field.addEventListener(kind, () => { isTouched = true; }, { once: true });
+  (function look() {
+    if (isTouched || document.activeElement !== field || performance.now() > ends) return;
+    if (field.value) field.select();
+    else requestAnimationFrame(look);
   })();
-  const dialog = parentElement.closest("[role=dialog]");
-  dialog?.addEventListener("focusout", ({ target, relatedTarget }) => {
-    const own = target.closest("[data-testid=stTextInput]");
-    if (target.tagName === "INPUT" && relatedTarget && own?.contains(relatedTarget))
-      target.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
-  });
+}
+
+/** Keep a letter that is typed while the field is still to come; the focus may still be where the place was opened. */
+function keep(event) {
+  const place = places().at(-1), before = (place && typed.get(place)) ?? "";
+  if (!place || !isBeside(place, event.target) || event.defaultPrevented) return;
+  // The space bar alone scrolls what has no field.
+  if (event.key.length !== 1 || event.ctrlKey || event.altKey || event.metaKey || (event.key === " " && !before)) return;
+  typed.set(place, before + event.key);
+  event.preventDefault();
+}
+
+/** A field is not told that it was left where the Tab key goes on to its own eye: tell it, so that what was typed counts. */
+function left({ target, relatedTarget }) {
+  const own = target.matches?.('[role="dialog"] input') && target.closest("[data-testid=stTextInput]");
+  if (relatedTarget && own && own.contains(relatedTarget)) target.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
+}
+
+let isWatching = false;
+
+export default function () {
+  if (isWatching) return;
+  isWatching = true;
+  new MutationObserver(begin).observe(document.body, { childList: true, subtree: true });
+  document.addEventListener("keydown", keep);
+  document.addEventListener("focusout", left);
+  begin();
 }

@@ -6,6 +6,7 @@ The recovery code has a reminder until it is confirmed, and dialogs to show and 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _LOOKS = Path(__file__).with_suffix(".css")
 _SHOW, _RENEW = state.SHOW_CODE, "renew"
 _LOOK_S = 2.0
+_TROUBLE = "recovery"
 _FILE = N_("""Recovery code of the DocMind library {vault_id}
 
     {code}
@@ -38,18 +40,45 @@ Keep it away from the computer that holds the library. Whoever has this code and
 
 
 def draw_recovery(docmind: DocMind) -> None:
-    """Draw the reminder, from the first document on until the code is confirmed, and the dialog that was opened."""
+    """Draw the reminder, from the first document on until the code is confirmed, and the dialog that was opened.
+
+    The reminder stands above the page until it is put off once, and then in the side bar.
+    """
     code = docmind.keys.recovery_code()
     if code is not None and docmind.documents.all():
         st.html(_LOOKS)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recovery-reminder"):
-            st.markdown(":material/key: " + _("Your recovery code is not written down yet."), width="content")
-            _show_button("reminder")
+        if docmind.keys.is_reminder_put_off:
+            with st.sidebar:
+                _show_button("side")
+        else:
+            _draw_reminder(docmind)
     asked = st.session_state.get(state.RECOVERY)
     if asked == _SHOW and code is not None:
-        _show(docmind, code)
+        on_dismiss = partial(_put_off, docmind)
+        dialog(N_("Keep your recovery code"), icon=":material/key:", on_dismiss=on_dismiss)(_show)(docmind, code)
     elif asked == _RENEW:
         _renew(docmind)
+
+
+def _draw_reminder(docmind: DocMind) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="recovery-reminder"):
+        st.markdown(":material/key: " + _("Your recovery code is not written down yet."), width="content")
+        _show_button("reminder")
+        st.button(
+            _("Later"),
+            key="recovery-later",
+            type="tertiary",
+            help=_("The reminder moves to the side bar."),
+            on_click=_put_off,
+            args=(docmind,),
+        )
+    errors.show_of(_TROUBLE)
+
+
+def _put_off(docmind: DocMind) -> None:
+    """Close the dialog, and keep that the user does not want to write the code down yet. For callbacks."""
+    _close()
+    errors.heed(_TROUBLE, docmind.keys.put_off_reminder)
 
 
 def recovery_section(docmind: DocMind) -> None:
@@ -78,10 +107,12 @@ def recovery_section(docmind: DocMind) -> None:
 
 
 def _show_button(place: str) -> None:
+    """Draw the button that shows the code: beside the "reminder", in the "side" bar, or in "settings"."""
     st.button(
-        _("Show the recovery code"),
+        _("Write down the recovery code") if place == "side" else _("Show the recovery code"),
         key=f"recovery-show-{place}",
-        type="tertiary" if place == "reminder" else "secondary",
+        icon=":material/key:" if place == "side" else None,
+        type="secondary" if place == "settings" else "tertiary",
         on_click=_ask_for,
         args=(_SHOW,),
     )
@@ -95,7 +126,6 @@ def _close() -> None:
     st.session_state.pop(state.RECOVERY, None)
 
 
-@dialog(N_("Keep your recovery code"), icon=":material/key:", on_dismiss=_close)
 def _show(docmind: DocMind, code: str) -> None:
     st.write(
         _(
@@ -229,7 +259,6 @@ def _lock_screen(vault: AppState) -> None:
                 _("Create library") if vault.is_new else _("Open the library") if vault.is_recovering else _("Unlock")
             )
             is_sent = st.form_submit_button(does, type="primary")
-        browser_part(Path(__file__).parent, "focus", key="focus-passphrase", height=1)
         if is_sent:
             _unlock(vault, passphrase, again, is_chosen=is_chosen)
         if not is_chosen:

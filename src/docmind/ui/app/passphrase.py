@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
@@ -13,7 +12,6 @@ from docmind.rich_text import escape
 from docmind.storage import SHORTEST_PASSPHRASE, strength_in_words
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
-from docmind.ui.app.browser_part import browser_part
 from docmind.ui.app.dialogs import dialog
 from docmind.wording import N_, _
 
@@ -82,7 +80,6 @@ def _protect(docmind: DocMind) -> None:
         )
         _tell_consequence()
         is_sent = st.form_submit_button(_("Protect"), type="primary")
-    _focus()
     if is_sent and _is_chosen(new, again, wrong):
         _carry_out(lambda: docmind.keys.protect(new, removes_shared=removes), wrong)
 
@@ -96,7 +93,6 @@ def _change(docmind: DocMind) -> None:
         wrong = st.container()
         _tell_consequence()
         is_sent = st.form_submit_button(_("Change it"), type="primary")
-    _focus()
     if is_sent and _is_chosen(new, again, wrong):
         _carry_out(lambda: docmind.keys.change_passphrase(now, new), wrong, wrong_now)
 
@@ -112,7 +108,6 @@ def _remove(docmind: DocMind) -> None:
     with st.form("passphrase-remove", border=False):
         now, wrong_now = _now_field(), st.container()
         is_sent = st.form_submit_button(_("Remove the passphrase"), type="primary")
-    _focus()
     if is_sent:
         _carry_out(lambda: docmind.keys.unprotect(now), wrong_now, wrong_now)
 
@@ -143,10 +138,6 @@ def _tell_consequence() -> None:
             "stops working."
         )
     )
-
-
-def _focus() -> None:
-    browser_part(Path(__file__).parent, "focus", key="focus-passphrase", height=1)
 
 
 def _is_chosen(new: str, again: str, wrong: DeltaGenerator) -> bool:

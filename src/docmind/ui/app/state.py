@@ -106,6 +106,7 @@ KEY_CHANGED = "key_changed"  # bool: this tab changed what opens the library
 PICTURE = "picture"  # PictureSearch: the picture that is searched for; absent where there is none
 PICTURE_BOX = "picture_box"  # int: a counter that empties the box for pictures
 PICTURE_WORDS = "picture_words"  # str: words that are searched for along with the picture
+SECTION = "section"  # str, in the address too: the open section of Settings
 EVALUATION_RUN = "evaluation_run"  # str: the id of the run that is shown
 EVALUATION_BEFORE = "evaluation_before"  # str: the id of the run that it is compared with; "" for none
 

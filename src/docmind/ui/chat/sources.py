@@ -13,12 +13,13 @@ import streamlit as st
 
 from docmind.documents import figure_quoted
 from docmind.errors import DocMindError, NotFoundError
-from docmind.records.answers import BY_HAND, Source
+from docmind.records.answers import BY_HAND, Computed, RowsOf, Source
 from docmind.records.documents import Figure, readable_name
 from docmind.records.query import Query
 from docmind.records.search import MISSING, Filters, Hit, ListName, ListReport, MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, flow, highlight, one_line
 from docmind.ui.app import errors, state
+from docmind.ui.app.chat_message import APART, by_document
 from docmind.ui.app.format import count, data_url, pace
 from docmind.ui.app.heat import draw_heat, has_heat, heat_row, heat_switch
 from docmind.ui.app.names import called
@@ -152,6 +153,7 @@ _SMALL = 84  # pixels across, beside the citation
 _FIGURE = 320  # pixels across, of a figure
 _LOOK = 240  # pixels across, of a page that is all there is to see
 _WITH_FILE, _FILE = 72, 40  # characters of a title that has its file name behind it, and of that
+_ROW = 120  # characters of a quote in the list of many
 _NEAR = 156  # two beside each other on a phone
 _HOT, _HOT_PIXELS = 460, 920  # a page with its heat map: pixels across, and those of its picture
 
@@ -165,28 +167,77 @@ def draw_sources(
     question: str = "",
     more_label: str = "",
     cited: Cited | None = None,
+    computed: Computed | None = None,
 ) -> None:
     """Draw each source: citation, a crop with the words highlighted, and a thumbnail; all of them open the page.
 
     The first `standing` of them are open; the others are in an expander called `more_label`. With
     the `question` that they answer, a heat map can be switched on where there is one. `cited` is the turn they
-    belong to.
+    belong to, and `computed` how the answer was computed from the rows that they are.
     """
     _draw_each(docmind, sources[:standing], key, question, cited)
     if more := sources[standing:]:
         label = more_label or count(ngettext("{n} more source", "{n} more sources", len(more)), len(more))
-        label = f"{label}: {_pages_of(more)}"
+        label = f"{label}: {_pages_of(more, computed)}"
         behind = st.expander(label, key=f"{key}-more", on_change="rerun")
         if behind.open:  # pages are drawn only when the expander is open
             with behind:
                 _draw_each(docmind, more, key, question, cited)
 
 
-def draw_places(sources: Sequence[Source], key: str, cited: Cited | None = None) -> None:
-    """Draw the sources of an earlier answer on one line: each opens its page."""
+def draw_places(sources: Sequence[Source], key: str, cited: Cited | None, computed: Computed | None) -> None:
+    """Draw the sources of an earlier answer on one line: each opens its page; many of one document are told as one."""
     with st.container(horizontal=True, gap="small", key=f"{key}-places"):
-        for source in sources:
-            st.markdown(f"[{_label(source, 32)}]({_link(source, cited)})", width="content")
+        for group in by_document(sources):
+            if len(group) > APART:
+                _draw_group(group, key, cited, computed)
+                continue
+            for source in group:
+                st.markdown(f"[{_label(source, 32)}]({_link(source, cited)})", width="content")
+
+
+def draw_gathered(groups: Sequence[Sequence[Source]], key: str, cited: Cited | None, computed: Computed | None) -> None:
+    """Draw what stands in the place of many badges: each document with the number of its sources, which it opens to."""
+    if groups:
+        with st.container(horizontal=True, gap="small", key=f"{key}-gathered"):
+            for group in groups:
+                _draw_group(group, key, cited, computed)
+
+
+def _draw_group(group: Sequence[Source], key: str, cited: Cited | None, computed: Computed | None) -> None:
+    """Draw all sources of a document as one; it opens to the single ones."""
+    first = group[0]
+    rows = _rows_of(first, computed)
+    number, pages = (rows.rows, rows.pages) if rows is not None else (len(group), _number_of_pages(group))
+    label = _named(first, _amount(number, pages, are_rows=rows is not None))
+    with st.popover(label, key=f"{key}-of-{first.n}", width="content"):
+        links = [f"[:green-badge[{one.n}] **{_page(one.page_no)}**]({_link(one, cited)})" for one in group]
+        quotes = [escape(one.quote, limit=_ROW) for one in group]
+        st.markdown("\\\n".join(f"{link} · {quote}" for link, quote in zip(links, quotes, strict=True)))
+        if number > len(group):
+            told = _("The first {shown} of {total} rows.")
+            st.caption(told.format(shown=number_text(len(group)), total=number_text(number)))
+
+
+def _rows_of(source: Source, computed: Computed | None) -> RowsOf | None:
+    """Return how many rows of the document of a source an answer rests on; None where its sources are no rows."""
+    counts = computed.counts if computed is not None else ()
+    return next((one for one in counts if one.doc_id == source.doc_id), None)
+
+
+def _number_of_pages(sources: Sequence[Source]) -> int:
+    return len({source.page_no for source in sources})
+
+
+def _named(source: Source, amount: str) -> str:
+    return f"{escape(called(source), limit=32)}, {amount}"
+
+
+def _amount(number: int, pages: int, *, are_rows: bool) -> str:
+    """Return how many rows or passages there are, on how many pages."""
+    of_rows, of_passages = ngettext("{n} row", "{n} rows", number), ngettext("{n} passage", "{n} passages", number)
+    what = count(of_rows if are_rows else of_passages, number)
+    return _("{what} on {pages}").format(what=what, pages=count(ngettext("{n} page", "{n} pages", pages), pages))
 
 
 def draw_nearest(docmind: DocMind, hits: Sequence[Hit], key: str, cited: Cited | None = None) -> None:
@@ -199,13 +250,20 @@ def draw_nearest(docmind: DocMind, hits: Sequence[Hit], key: str, cited: Cited |
                     _draw_lost(hit)
 
 
-def _pages_of(sources: Sequence[Source]) -> str:
-    return ", ".join(
-        _("\\[{n}\\] {document} page {page_no}").format(
-            n=source.n, document=escape(called(source), limit=32), page_no=source.page_no
-        )
-        for source in sources
-    )
+def _pages_of(sources: Sequence[Source], computed: Computed | None) -> str:
+    told: list[str] = []
+    for group in by_document(sources):
+        if len(group) > APART:
+            are_rows = _rows_of(group[0], computed) is not None
+            told.append(_named(group[0], _amount(len(group), _number_of_pages(group), are_rows=are_rows)))
+            continue
+        told += [
+            _("\\[{n}\\] {document} page {page_no}").format(
+                n=source.n, document=escape(called(source), limit=32), page_no=source.page_no
+            )
+            for source in group
+        ]
+    return ", ".join(told)
 
 
 def _draw_each(docmind: DocMind, sources: Sequence[Source], key: str, question: str, cited: Cited | None) -> None:

@@ -1,11 +1,10 @@
 // Few stops of the Tab key: what belongs together is one stop, and arrows move within it. In the list of conversations
-// Right reaches the menu of a row. On a narrow window the side bar closes after a choice. The field of the dialog for a
-// new name gets the keyboard.
+// Right reaches the menu of a row. On a narrow window the side bar closes after a choice.
 
 const NARROW = 768;
 const LIST = "list";
 const GROUPS = {
-  bar: '[data-testid="stSidebarCollapseButton"] button, [data-testid="stSidebar"] [data-testid="stPageLink-NavLink"], .st-key-new-thread button',
+  bar: '[data-testid="stSidebarCollapseButton"] button, [data-testid="stSidebar"] [data-testid="stPageLink-NavLink"], .st-key-recovery-show-side button, .st-key-new-thread button',
   picture: '.st-key-picture :is([data-testid="stFileUploader"] button, .stButton button)',
   [LIST]:
     ':is(.st-key-threads, .st-key-threads-put-away) [class*="st-key-show-"] button, .st-key-more-threads button, .st-key-archived-threads button, .st-key-deleted-threads button',
@@ -42,12 +41,6 @@ function arrange() {
   }
   const skip = document.querySelector('[data-testid="stSkipToContent"]'); // one link past the side bar is enough
   if (skip) skip.tabIndex = document.getElementById("skip-to-question") ? -1 : 0;
-  const field = document.querySelector(".st-key-rename-field input:not([data-was-focused])");
-  if (field) {
-    field.dataset.wasFocused = "";
-    field.focus();
-    field.select();
-  }
 }
 
 function arrangeSoon() {

@@ -509,10 +509,9 @@ def _close_dialog() -> None:
 @dialog(N_("Rename the conversation"), icon=":material/edit:", on_dismiss=_close_dialog)
 def _rename(docmind: DocMind, thread: Thread) -> None:
     with st.form("rename-thread", border=False):
-        with st.container(key="rename-field"):  # thread_keys.js puts the keyboard there
-            title = st.text_input(
-                _("Title"), value=one_line(thread.title), max_chars=200, placeholder=_("What it is about")
-            )
+        title = st.text_input(
+            _("Title"), value=one_line(thread.title), max_chars=200, placeholder=_("What it is about")
+        )
         with st.container(horizontal=True, horizontal_alignment="right"):
             saved = st.form_submit_button(_("Rename"), type="primary")
     if saved:

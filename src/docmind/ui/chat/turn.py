@@ -21,7 +21,7 @@ from docmind.records.search import Degraded, Filters, stage_name
 from docmind.records.values import LONGEST_QUESTION
 from docmind.rich_text import escape, shorten
 from docmind.ui.app import errors, state
-from docmind.ui.app.chat_message import answer_markdown, asking, assistant, question, quote_markdown
+from docmind.ui.app.chat_message import answer_markdown, asking, assistant, gathered, question, quote_markdown
 from docmind.ui.app.format import count, duration, place_of_model
 from docmind.ui.app.names import called
 from docmind.ui.app.page_links import cited_in
@@ -29,7 +29,7 @@ from docmind.ui.chat import filters, history, run, side_panel, sources
 from docmind.ui.chat.copy_answer import draw_copy
 from docmind.ui.chat.listing import draw_listing
 from docmind.ui.chat.memories import draw_proposals
-from docmind.ui.chat.sources import draw_nearest, draw_places, draw_sources
+from docmind.ui.chat.sources import draw_gathered, draw_nearest, draw_places, draw_sources
 from docmind.wording import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -190,11 +190,12 @@ def draw_turn(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace, 
                     question=_asked(turn),
                     more_label=label,
                     cited=cited_in(answer),
+                    computed=answer.computed,
                 )
             elif (
                 answer is not None and answer.sources and answer.listing is None
             ):  # also where the answer itself is a list of places
-                draw_places(answer.sources, place.key, cited_in(answer))
+                draw_places(answer.sources, place.key, cited_in(answer), answer.computed)
             if turn.web:
                 draw_web(turn.web, place.key)
             if place.is_last and answer is not None and answer.is_searched:
@@ -253,7 +254,7 @@ def _draw_folded_quotes(turn: Turn, quotes: Answer, place: TurnPlace) -> None:
     if behind.open:
         with behind:
             _draw_said(turn, quotes, place, is_other=True)
-            draw_places(quotes.sources, key, cited_in(quotes, is_other=True))
+            draw_places(quotes.sources, key, cited_in(quotes, is_other=True), quotes.computed)
 
 
 def _draw_answer(docmind: DocMind, turn: Turn, answer: Answer, place: TurnPlace) -> None:
@@ -290,6 +291,8 @@ def _draw_said(turn: Turn, answer: Answer, place: TurnPlace, *, is_other: bool =
         return
     if answer.computed is not None:
         st.markdown(answer_markdown(answer))
+        if place.is_open and not is_other:  # otherwise all of its sources follow in this form
+            draw_gathered(gathered(answer), place.key, cited_in(answer), answer.computed)
         _draw_computed(answer.computed, f"{place.key}-computed")
     elif answer.outcome == "maybe" and quotes:
         _draw_passages(answer, quotes, _(answer.answer.partition("\n\n")[0]), is_other=is_other)

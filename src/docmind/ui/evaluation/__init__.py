@@ -1,1 +1,1 @@
-"""The Evaluation page: measuring how well pages are found, runs and their differences, and how long things take."""
+"""Evaluation, in Settings: measuring how well pages are found, runs and their differences, how long things take."""

@@ -1,1 +1,1 @@
-"""The pages of the app: scripts that Streamlit runs, and that nothing imports. `start.py` runs before each of them."""
+"""What the scripts of the pages draw. The scripts are `pages` of a checkout, and `docmind/ui/scripts` of a wheel."""

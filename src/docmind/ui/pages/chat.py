@@ -11,7 +11,6 @@ from docmind.errors import DocMindError
 from docmind.rich_text import escape, visible
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
-from docmind.ui.app.frame import frame
 from docmind.ui.chat import (
     check_text,
     compare,
@@ -35,7 +34,7 @@ _MEANWHILE = (N_("What documents do I have?"),)  # while examples of the user's 
 _NEWS_S = 1.0
 
 
-def chat(docmind: DocMind) -> None:
+def draw(docmind: DocMind) -> None:
     st.html(turn.LOOKS)
     run.prepare()
     thread_id = threads.sidebar(docmind)
@@ -120,6 +119,3 @@ def no_more_documents() -> None:
         st.caption(_("There are no documents to ask. Your conversations are still here."))
         if st.button(_("Add documents"), icon=":material/add:"):
             st.switch_page("documents.py")
-
-
-frame(chat)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.ui.app import errors, state
-from docmind.ui.app.frame import frame
 from docmind.ui.chat import filters, threads
 from docmind.ui.documents import adding, comparing, document, embedding, folders, library, upload, versions
 from docmind.wording import _
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from docmind.application import DocMind
 
 
-def documents_page(docmind: DocMind) -> None:
+def draw(docmind: DocMind) -> None:
     threads.sidebar_elsewhere(docmind)
     library.draw_dialog(docmind)
     embedding.draw_question(docmind)
@@ -69,6 +68,3 @@ def nothing_yet() -> None:
             )
         )
         st.caption(_("Locked files ask for their password here. It is used once and never kept."))
-
-
-frame(documents_page)

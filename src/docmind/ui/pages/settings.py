@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from docmind.config import Settings
+from docmind.ui.app import state
 from docmind.ui.app.app_state import app_state
-from docmind.ui.app.frame import frame, recovery_section
+from docmind.ui.app.frame import recovery_section
 from docmind.ui.chat import threads
+from docmind.ui.evaluation import section
 from docmind.ui.settings import (
     bundles,
     check,
@@ -32,17 +34,18 @@ if TYPE_CHECKING:
 _Draw = Callable[["DocMind", Settings], None]
 
 
-def settings_page(docmind: DocMind) -> None:
+def draw(docmind: DocMind) -> None:
     threads.sidebar_elsewhere(docmind)
     st.title(_("Settings"), anchor=False)
     settings = app_state().settings
     if settings is None:
         return
     titles = [_(title) for title in SECTIONS]
-    for tab, draw in zip(st.tabs(titles, key="section", bind="query-params"), SECTIONS.values(), strict=True):
+    tabs = st.tabs(titles, key=state.SECTION, bind="query-params")
+    for tab, draw_section in zip(tabs, SECTIONS.values(), strict=True):
         if tab.open:
             with tab:
-                draw(docmind, settings)
+                draw_section(docmind, settings)
 
 
 def model(docmind: DocMind, settings: Settings) -> None:
@@ -92,6 +95,10 @@ def storage(docmind: DocMind, _settings: Settings) -> None:
     sections.components(status)
 
 
+def evaluation(docmind: DocMind, _settings: Settings) -> None:
+    section.section(docmind)
+
+
 def about(docmind: DocMind, _settings: Settings) -> None:
     sections.about(docmind.status())
 
@@ -105,7 +112,6 @@ SECTIONS: dict[str, _Draw] = {
     N_("Programs"): other_programs,
     N_("Appearance"): appearance,
     N_("Storage"): storage,
+    section.TITLE: evaluation,
     N_("About"): about,
 }
-
-frame(settings_page)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from docmind.errors import DocMindError
 from docmind.rich_text import escape
-from docmind.ui.app import errors
+from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.evaluation.measuring import compare_text_models
+from docmind.ui.evaluation.section import TITLE
 from docmind.wording import _
 
 if TYPE_CHECKING:
@@ -59,15 +59,17 @@ def _offer(docmind: DocMind, name: str) -> None:
         st.button(
             _("Use this model"), key="text-model-use", on_click=errors.heed, args=(_KEY, lambda: _use(docmind, name))
         )
-        if not docmind.is_read_only and st.button(
-            _("Compare both first"), key="text-model-compare", icon=":material/compare_arrows:", type="tertiary",
-            help=_("Both answer the set that comes with DocMind: some minutes. Your library stays as it is."),
-        ):  # fmt: skip
-            outcome = errors.attempt(lambda: compare_text_models(name))
-            if isinstance(outcome, DocMindError):
-                errors.show(outcome)
-            else:
-                st.switch_page("evaluation.py")
+        if not docmind.is_read_only:
+            st.button(
+                _("Compare both first"), key="text-model-compare", icon=":material/compare_arrows:", type="tertiary",
+                help=_("Both answer the set that comes with DocMind: some minutes. Your library stays as it is."),
+                on_click=errors.heed, args=(_KEY, lambda: _compare(name)),
+            )  # fmt: skip
+
+
+def _compare(name: str) -> None:
+    compare_text_models(name)
+    st.session_state[state.SECTION] = _(TITLE)  # where it tells how far it is
 
 
 def _use(docmind: DocMind, name: str) -> None:
