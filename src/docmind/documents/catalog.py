@@ -27,6 +27,7 @@ from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.facts import day_in_name, day_on_page
 from docmind.documents.figures import Figures, images_of_figures, put_figures
 from docmind.documents.filtered import allowed_documents, held_in
+from docmind.documents.language import language_of
 from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, stored_ocr
 from docmind.documents.threads import join_thread
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
@@ -81,6 +82,26 @@ class PageRecord(PageText):
         """Return what the text is made of; nothing where it is not known. Raises `DamagedError`."""
         return unpack(self.blocks, len(self.text))
 
+    def own_text(self) -> str:
+        """Return the text without the words on its pictures, which stand behind it.
+
+        A scan is the document itself, so its words are its own. Raises `DamagedError`.
+        """
+        if not self.is_sheet or self.ocr is None:
+            return self.text
+        words = Words.unpack(self.words)
+        pictures = (one.start for one in self.structure() if words.certainty_of(one.start, one.end) < 1)
+        return self.text[: next(pictures, len(self.text))].rstrip()
+
+    def with_language(self) -> PageRecord:
+        """Return the page in the language of its own text; where it has none, of the words on its pictures."""
+        return replace(self, language=language_of(self.own_text() or self.text))
+
+    @property
+    def own_language(self) -> str:
+        """The language of the page; "" where all of its words stand on pictures. Raises `DamagedError`."""
+        return self.language if self.own_text() else ""
+
     @property
     def is_sheet(self) -> bool:
         """Whether it was laid out and not drawn: picture and thumbnail are one artifact.
@@ -113,6 +134,13 @@ class Version:
         if self.dated and other.dated and self.dated != other.dated:
             return self.dated > other.dated
         return self.added_at_ms > other.added_at_ms
+
+
+def _as_front(page: PageRecord) -> FrontPage:
+    """Return what of a page may tell a title: nothing that stands on a picture."""
+    own = page.own_text()
+    structure = [one for one in page.structure() if one.end <= len(own)]
+    return own, Words.unpack(page.words), structure
 
 
 _DAMAGED_NAMED = 5  # damaged pages that one search names
@@ -203,7 +231,7 @@ class Catalog:
                 "message": "",
                 "heading": heading,
                 "language": known if is_set else language,
-                "dated": dated or day_on_page(first.text if first is not None else "") or day_in_name(document),
+                "dated": dated or day_on_page(first.own_text() if first is not None else "") or day_in_name(document),
             }
             if ingestion is not None:
                 engine = ingestion.ocr_engine if ocr_pages else ""
@@ -239,7 +267,7 @@ class Catalog:
         pages = self.pages((doc_id, number) for number in range(1, FRONT_PAGES + 1))
         if (doc_id, 1) not in pages:
             return []
-        return [(page.text, Words.unpack(page.words), page.structure()) for _key, page in sorted(pages.items())]
+        return [_as_front(page) for _key, page in sorted(pages.items())]
 
     def label(self, doc_id: str, document: str) -> str:
         """Return what a document is called now: its title, else its file name in words, and in which one it came.
