@@ -38,6 +38,7 @@ def _counted(kind: LossKind, n: int) -> str:
         "form_field": ngettext("{n} form field", "{n} form fields", n),
         "macro": ngettext("{n} macro", "{n} macros", n),
         "formula": ngettext("{n} formula without a result", "{n} formulas without a result", n),
+        "script": ngettext("{n} page in letters that OCR lacks", "{n} pages in letters that OCR lacks", n),
         "part": ngettext("{n} other part", "{n} other parts", n),
     }
     return texts[kind]

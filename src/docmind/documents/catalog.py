@@ -41,6 +41,7 @@ from docmind.records.documents import (
     DocumentInfo,
     Figure,
     Ingestion,
+    Loss,
     PageText,
     PageView,
     Provenance,
@@ -136,6 +137,16 @@ class Version:
         return self.added_at_ms > other.added_at_ms
 
 
+def _lost_pages(db: Connection, doc_id: str) -> list[Loss]:
+    """Return the pages in letters that OCR does not know as a loss; none where there are none."""
+    rows = db.execute("SELECT page_no, ocr FROM pages WHERE doc_id = ? AND ocr <> '' ORDER BY page_no", (doc_id,))
+    lost = [page_no for page_no, ocr in rows.fetchall() if (how := ocr_of(ocr)) is not None and how.is_lost]
+    if not lost:
+        return []
+    named = ", ".join(map(str, lost[:_LOST_NAMED])) + (", …" if len(lost) > _LOST_NAMED else "")
+    return [Loss("script", len(lost), f"page {named}" if len(lost) == 1 else f"pages {named}")]
+
+
 def _as_front(page: PageRecord) -> FrontPage:
     """Return what of a page may tell a title: nothing that stands on a picture."""
     own = page.own_text()
@@ -143,6 +154,7 @@ def _as_front(page: PageRecord) -> FrontPage:
     return own, Words.unpack(page.words), structure
 
 
+_LOST_NAMED = 10  # pages in letters that OCR does not know that a loss names
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
@@ -236,7 +248,8 @@ class Catalog:
             if ingestion is not None:
                 engine = ingestion.ocr_engine if ocr_pages else ""
                 counts = {"passages": passages, "pages": pages, "ocr_pages": ocr_pages}
-                values["ingestion"] = replace(ingestion, ocr_engine=engine, **counts)
+                losses = (*(one for one in ingestion.losses if one.kind != "script"), *_lost_pages(db, doc_id))
+                values["ingestion"] = replace(ingestion, ocr_engine=engine, losses=losses, **counts)
             self.set(db, doc_id, values)
             follow_parent(db, doc_id)
             join_thread(db, doc_id)
