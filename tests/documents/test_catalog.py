@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from docmind.blocks import PageBlock, pack
 from docmind.documents.catalog import Catalog, PageRecord
 from docmind.documents.enclosed import EnclosedFiles
 from docmind.documents.words import Words
 from docmind.errors import NotFoundError
-from docmind.records.documents import ArtifactRef, Box, DocumentInfo, PageView
+from docmind.records.documents import ArtifactRef, Box, DocumentInfo, OcrReading, PageView
 from docmind.storage.database import Database, Row
+from each import each_of
 
 
 def ref(digit: str, suffix: str = ".webp.enc") -> ArtifactRef:
@@ -72,6 +75,44 @@ def test_a_document_is_begun_read_and_finished(catalog: Catalog) -> None:
     assert catalog.original("one") == ref("1", ".pdf.enc")
     assert [record.page_no for record in catalog.pages_of("one")] == [1, 2]
     assert catalog.counts() == (1, 2, 0)
+
+
+PLATE = "Serial number ZK-4471\nBuilt on 12 March 2019 for the company of the mill by the river, in one piece"
+OWN = "O proprietário da casa guarda estas páginas sobre a caldeira e a sua manutenção anual."
+
+
+def pictured(own: str, **changes: object) -> PageRecord:
+    """Return a page laid out by DocMind of a text of its own, and with `PLATE` read on a picture in large print."""
+    text = f"{own}\n\n{PLATE}" if own else PLATE
+    spans = [found.span() for found in re.finditer(r"\S+", text)]
+    large = range(len(text) - len(PLATE), len(text) - len(PLATE) + PLATE.index("\n"))
+    boxes = [(100.0 * at, 20.0, 90.0, 60.0 if start in large else 12.0) for at, (start, _) in enumerate(spans)]
+    words = Words.of(spans, boxes, [1.0 if start < len(own) else 0.97 for start, _ in spans])
+    places = [(0, len(own))] if own else []
+    blocks = pack(PageBlock("paragraph", *place) for place in [*places, (len(text) - len(PLATE), len(text))])
+    return replace(
+        page("one", 1, image="f", text=text, words=words.pack(), blocks=blocks, ocr=OcrReading("rapidocr")),
+        **changes,  # pyright: ignore[reportArgumentType]
+    ).with_language()
+
+
+@each_of("own, of_page, language", [(OWN, "pt", "pt"), ("", "en", ""), ("Um.", "", "")])
+def test_words_on_pictures_are_no_title_day_or_language_of_the_document_around_them(
+    own: str, of_page: str, language: str, catalog: Catalog
+) -> None:
+    catalog.begin_document(info("one"), ref("1", ".docx.enc"))
+    catalog.put_pages([pictured(own)])
+    (told,) = catalog.pages_of("one")
+    assert (told.own_text(), told.language, told.own_language) == (own, of_page, language)
+    catalog.finish_document("one", language=told.own_language)
+    assert (catalog.document("one").heading, catalog.document("one").dated) == ("", "")
+
+
+def test_words_on_a_scan_are_its_own(catalog: Catalog) -> None:
+    catalog.begin_document(info("one"), ref("1", ".pdf.enc"))
+    catalog.put_pages([pictured("", image=ref("c"), text_source="ocr", blocks=b"")])
+    catalog.finish_document("one", language="en")
+    assert (catalog.document("one").heading, catalog.document("one").dated) == ("Serial number ZK-4471", "2019-03-12")
 
 
 def test_what_is_not_there_is_said(catalog: Catalog) -> None:

@@ -40,7 +40,7 @@ class Reads:
     def check(self, choice: OcrChoice) -> None:
         pass
 
-    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
+    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET, **more: object) -> OcrPage:
         self.choices.append(choice)
         if self._fails:
             raise ReaderFailedError("The engine gave up.")

@@ -16,10 +16,24 @@ from docmind.errors import UnsupportedFileError
 from docmind.reading.file_type import identify, is_plain
 from docmind.records.documents import Upload
 from each import each_of
+from sheet_files import record, xlsb
 
 
 def kind_of(name: str, data: bytes) -> str:
     return identify(Upload(name, data))[0]
+
+
+def renamed(package: bytes, old: str, new: str) -> bytes:
+    """Return a package of Office with a part, or a folder of parts, under another name, and its relations to them."""
+    folders = old.rpartition("/")[0], new.rpartition("/")[0]
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(package)) as before, zipfile.ZipFile(out, "w") as after:
+        for name in before.namelist():
+            relations = f"{folders[0]}/_rels/{old.rpartition('/')[2]}"
+            moved = name.replace(relations, f"{folders[1]}/_rels/{new.rpartition('/')[2]}").replace(old, new)
+            data = before.read(name)
+            after.writestr(moved, data.replace(old.encode(), new.encode()) if name == "_rels/.rels" else data)
+    return out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -35,7 +49,7 @@ def test_big_tiff_is_a_picture() -> None:
     assert kind_of("a", b"II+\x00\x08\x00\x00\x00" + bytes(40)) == "tiff"
 
 
-def test_documents_whatever_their_name() -> None:
+def test_documents_whatever_their_name_and_the_names_of_their_parts() -> None:
     for data, kind in (
         (papers.pdf([papers.line("x")]), "pdf"),
         (papers.word_file(), "docx"),
@@ -43,6 +57,11 @@ def test_documents_whatever_their_name() -> None:
         (papers.book(["<p>x</p>"]), "epub"),
         (b"{\\rtf1 hello}", "rtf"),
         (deck([title("x")]), "pptx"),
+        (papers.word_xml(papers.para("x"), main="word/document2.xml"), "docx"),
+        (papers.word_xml(papers.para("x"), main="content/main.xml", is_strict=True), "docx"),
+        (renamed(papers.workbook([["x"]]), "xl/workbook.xml", "xl/workbook2.xml"), "xlsx"),
+        (renamed(xlsb(record(0)), "xl/workbook.bin", "book/main.bin"), "xlsb"),
+        (renamed(deck([title("x")]), "ppt/", "slides/"), "pptx"),
     ):
         assert [kind_of(f"x.{suffix}", data) for suffix in ("pdf", "docx", "bin")] == [kind] * 3
 
@@ -107,10 +126,16 @@ def test_other_archives_are_named() -> None:
         identify(Upload("a.pages", archive("Index/Document.iwa")))
     with pytest.raises(errors.UnsupportedFileError, match="a program"):
         identify(Upload("a.jar", archive("META-INF/MANIFEST.MF")))
-    assert identify(Upload("a.zip", archive("readme.txt")))[0] == "zip"
-    assert identify(Upload("download", archive("readme.txt")))[0] == "zip"
-    with pytest.raises(errors.CorruptFileError, match="not a Word document inside"):
-        identify(Upload("a.docx", archive("readme.txt")))
+    for name in ("a.zip", "a.ZIPX", "a.cbz", "download", "backup 3.1", "Rent. Letters of 2025"):
+        assert kind_of(name, archive("readme.txt")) == "zip"
+    for name in ("talk.xmind", "w_E_202501.jwpub", "a.KMZ", "library.mindnode-2"):
+        ending = name.rpartition(".")[2].lower()
+        with pytest.raises(errors.UnsupportedFileError, match=rf"^{name} is a \.{ending} file") as caught:
+            identify(Upload(name, archive("readme.txt")))
+        assert "end its name in .zip" in caught.value.hint
+    for name in ("a.docx", "a.docm"):
+        with pytest.raises(errors.CorruptFileError, match="not a Word document inside"):
+            identify(Upload(name, archive("readme.txt")))
     with pytest.raises(errors.CorruptFileError, match="broken or was cut off"):
         identify(Upload("a.docx", papers.word_file()[:500]))
 

@@ -41,6 +41,7 @@ def _counted(kind: LossKind, n: int) -> str:
         "character": ngettext("{n} character of a page", "{n} characters of pages", n),
         "cell": ngettext("{n} cell of a table", "{n} cells of tables", n),
         "page": ngettext("{n} damaged page", "{n} damaged pages", n),
+        "script": ngettext("{n} page in letters that OCR lacks", "{n} pages in letters that OCR lacks", n),
         "part": ngettext("{n} other part", "{n} other parts", n),
     }
     return texts[kind]

@@ -27,6 +27,7 @@ from docmind.documents.dates import chosen_day, has_days, is_of_rows, stated_day
 from docmind.documents.enclosed import EnclosedFiles, follow_parent
 from docmind.documents.figures import Figures, images_of_figures, put_figures
 from docmind.documents.filtered import allowed_documents, held_in
+from docmind.documents.language import language_of
 from docmind.documents.stored import artifact_of, ocr_of, readable_artifacts, stored_ocr
 from docmind.documents.threads import join_thread
 from docmind.documents.titles import FRONT_PAGES, FrontPage, title_of
@@ -40,6 +41,7 @@ from docmind.records.documents import (
     DocumentInfo,
     Figure,
     Ingestion,
+    Loss,
     PageText,
     PageView,
     Provenance,
@@ -81,6 +83,26 @@ class PageRecord(PageText):
         """Return what the text is made of; nothing where it is not known. Raises `DamagedError`."""
         return unpack(self.blocks, len(self.text))
 
+    def own_text(self) -> str:
+        """Return the text without the words on its pictures, which stand behind it.
+
+        A scan is the document itself, so its words are its own. Raises `DamagedError`.
+        """
+        if not self.is_sheet or self.ocr is None:
+            return self.text
+        words = Words.unpack(self.words)
+        pictures = (one.start for one in self.structure() if words.certainty_of(one.start, one.end) < 1)
+        return self.text[: next(pictures, len(self.text))].rstrip()
+
+    def with_language(self) -> PageRecord:
+        """Return the page in the language of its own text; where it has none, of the words on its pictures."""
+        return replace(self, language=language_of(self.own_text() or self.text))
+
+    @property
+    def own_language(self) -> str:
+        """The language of the page; "" where all of its words stand on pictures. Raises `DamagedError`."""
+        return self.language if self.own_text() else ""
+
     @property
     def is_sheet(self) -> bool:
         """Whether it was laid out and not drawn: picture and thumbnail are one artifact.
@@ -121,6 +143,24 @@ class Version:
         return self.added_at_ms > other.added_at_ms
 
 
+def _lost_pages(db: Connection, doc_id: str) -> list[Loss]:
+    """Return the pages in letters that OCR does not know as a loss; none where there are none."""
+    rows = db.execute("SELECT page_no, ocr FROM pages WHERE doc_id = ? AND ocr <> '' ORDER BY page_no", (doc_id,))
+    lost = [page_no for page_no, ocr in rows.fetchall() if (how := ocr_of(ocr)) is not None and how.is_lost]
+    if not lost:
+        return []
+    named = ", ".join(map(str, lost[:_LOST_NAMED])) + (", …" if len(lost) > _LOST_NAMED else "")
+    return [Loss("script", len(lost), f"page {named}" if len(lost) == 1 else f"pages {named}")]
+
+
+def _as_front(page: PageRecord) -> FrontPage:
+    """Return what of a page may tell a title: nothing that stands on a picture."""
+    own = page.own_text()
+    structure = [one for one in page.structure() if one.end <= len(own)]
+    return own, Words.unpack(page.words), structure
+
+
+_LOST_NAMED = 10  # pages in letters that OCR does not know that a loss names
 _DAMAGED_NAMED = 5  # damaged pages that one search names
 
 _PLAIN = ("doc_id", "page_no", "width", "height", "text", "words", "text_source", "confidence", "language")
@@ -207,9 +247,8 @@ class Catalog:
             document, title, dated, stamped, added, known, is_set, passages, pages, ocr_pages = row
             written = known if is_set else language
             if dated in ("", stamped):  # by no word of a person or of the file
-                text, is_sheet = (
-                    ("", False) if first is None else (first.text, is_of_rows(first.text, first.structure()))
-                )
+                text = first.own_text() if first is not None else ""
+                is_sheet = first is not None and is_of_rows(first.text, first.structure())
                 stated = stated_day(text, title or heading, written, is_sheet=is_sheet)
                 is_of_days = is_sheet and has_days(text, written)
                 dated = chosen_day(stated, document, "" if is_of_days else stamped, added)
@@ -223,7 +262,8 @@ class Catalog:
             if ingestion is not None:
                 engine = ingestion.ocr_engine if ocr_pages else ""
                 counts = {"passages": passages, "pages": pages, "ocr_pages": ocr_pages}
-                values["ingestion"] = replace(ingestion, ocr_engine=engine, **counts)
+                losses = (*(one for one in ingestion.losses if one.kind != "script"), *_lost_pages(db, doc_id))
+                values["ingestion"] = replace(ingestion, ocr_engine=engine, losses=losses, **counts)
             self.set(db, doc_id, values)
             follow_parent(db, doc_id)
             join_thread(db, doc_id)
@@ -254,7 +294,7 @@ class Catalog:
         pages = self.pages((doc_id, number) for number in range(1, FRONT_PAGES + 1))
         if (doc_id, 1) not in pages:
             return []
-        return [(page.text, Words.unpack(page.words), page.structure()) for _key, page in sorted(pages.items())]
+        return [_as_front(page) for _key, page in sorted(pages.items())]
 
     def label(self, doc_id: str, document: str) -> str:
         """Return what a document is called now: its title, else its file name in words, and in which one it came.

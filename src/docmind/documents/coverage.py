@@ -8,7 +8,7 @@ from docmind.blocks import PageBlock
 from docmind.documents.catalog import Catalog, PageRecord
 from docmind.documents.corrections import AsRead, Correction, Corrections, as_read, fitting
 from docmind.errors import DamagedError
-from docmind.records.documents import DocumentInfo
+from docmind.records.documents import DocumentInfo, OcrReading
 from docmind.records.reader import Coverage, Grade, PageCoverage, PageLine, PageLines, UnfitCorrection
 from docmind.wording import _, ngettext, number_text
 
@@ -64,12 +64,16 @@ def page_lines(
 
 
 def coverage_of(catalog: Catalog, corrections: Corrections, info: DocumentInfo, *, least: float) -> Coverage:
-    """Return which pages of a document are to be looked at: empty, doubtful, corrected, or with a lost correction."""
+    """Return which pages of a document are to be looked at: empty, partly read, doubtful, corrected by hand.
+
+    Those whose corrections do not fit any more are among them.
+    """
     known, empty, noted = corrections.of(info.doc_id), list[int](), list[PageCoverage]()
     there: set[int] = set()
     for page in catalog.pages_of(info.doc_id):
         there.add(page.page_no)
-        if not page.text.strip() and page.page_no not in known:
+        is_missed = page.ocr is not None and (page.ocr.is_lost or page.ocr.is_unread)
+        if not page.text.strip() and page.page_no not in known and not is_missed:
             empty.append(page.page_no)
         elif page.text_source == "ocr" or page.ocr is not None or page.page_no in known:
             try:
@@ -77,7 +81,7 @@ def coverage_of(catalog: Catalog, corrections: Corrections, info: DocumentInfo, 
             except DamagedError:
                 catalog.note_damage(info.doc_id, page.page_no)
                 continue
-            noted += filter(None, [_noted(lines)])
+            noted += filter(None, [_noted(lines, page.ocr)])
     for page_no in sorted(known.keys() - there):
         noted.append(PageCoverage(page_no, 0, unfit=len(known[page_no])))
     return Coverage(info.doc_id, info.pages, tuple(_ranges(empty)), tuple(sorted(noted, key=lambda one: one.page_no)))
@@ -88,6 +92,14 @@ def coverage_text(coverage: Coverage) -> list[tuple[int, str]]:
     told = [(first, _empty_text(first, last)) for first, last in coverage.empty]
     for one in coverage.noted:
         page = number_text(one.page_no)
+        if one.is_lost:
+            words = _(
+                "Page {page}: letters that OCR does not know. Install Tesseract with their language, and read it again"
+            )
+            told.append((one.page_no, words.format(page=page)))
+        elif one.unread:
+            words = _("Page {page}: about {percent} % of its print was not read")
+            told.append((one.page_no, words.format(page=page, percent=round(100 * one.unread))))
         if doubtful := one.doubtful + one.bad:
             words = _("Page {page}: {n} of {lines} lines doubtful")
             told.append((one.page_no, words.format(page=page, n=number_text(doubtful), lines=number_text(one.lines))))
@@ -110,13 +122,15 @@ def _empty_text(first: int, last: int) -> str:
     return _("Pages {first} to {last} are empty").format(first=number_text(first), last=number_text(last))
 
 
-def _noted(page: PageLines) -> PageCoverage | None:
+def _noted(page: PageLines, ocr: OcrReading | None) -> PageCoverage | None:
     grades = [line.grade for line in page.lines]
     by_hand = sum(line.is_corrected or (line.is_header and line.is_header_set) for line in page.lines)
     found = PageCoverage(
-        page.page_no, len(grades), grades.count("doubtful"), grades.count("bad"), by_hand, len(page.unfit)
-    )
-    return found if found.doubtful or found.bad or found.by_hand or found.unfit else None
+        page.page_no, len(grades), grades.count("doubtful"), grades.count("bad"), by_hand, len(page.unfit),
+        is_lost=ocr is not None and ocr.is_lost,
+        unread=ocr.unread if ocr is not None and ocr.is_unread else 0.0,
+    )  # fmt: skip
+    return found if found != PageCoverage(found.page_no, found.lines) else None
 
 
 def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from docmind.documents.catalog import Catalog
 from docmind.documents.columns import IN_INDEX, edited
 from docmind.documents.enclosed import hand_over
-from docmind.documents.language import language_of, majority
+from docmind.documents.language import majority
 from docmind.documents.stored import readable_texts
 from docmind.documents.tags import check_number, tag_of
 from docmind.errors import ConfigError, NotFoundError
@@ -109,12 +109,12 @@ class Edits:
                 self._catalog.touch(doc_id)
 
     def _detect(self, db: Connection, doc_id: str) -> str:
-        found = [(language_of(page.text), page.page_no) for page in self._catalog.pages_of(doc_id)]
+        found = [page.with_language() for page in self._catalog.pages_of(doc_id)]
         db.executemany(
             "UPDATE pages SET language = ? WHERE doc_id = ? AND page_no = ?",
-            [(language, doc_id, page_no) for language, page_no in found],
+            [(page.language, doc_id, page.page_no) for page in found],
         )
-        return majority(language for language, _ in found)
+        return majority(page.own_language for page in found)
 
     # tags
 

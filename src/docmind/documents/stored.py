@@ -13,7 +13,7 @@ from docmind.records.documents import ArtifactRef, OcrReading
 from docmind.records.values import is_sound
 from docmind.wording import _
 
-_NAME = re.compile(r"[A-Za-z0-9 ._+-]{0,60}")
+_NAME = re.compile(r"[A-Za-z0-9 ._+/-]{0,200}")
 
 
 def texts_of(raw: str) -> tuple[str, ...]:

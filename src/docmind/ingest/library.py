@@ -70,7 +70,7 @@ class Outlines:
         last = min(self._catalog.document(doc_id).pages, _OUTLINED)
         pages = [(doc_id, page_no) for page_no in range(1, last + 1)]
         records = self._catalog.pages(pages).values()
-        made = outline_of([(page.page_no, page.text, Words.unpack(page.words)) for page in records])
+        made = outline_of([(page.page_no, page.own_text(), Words.unpack(page.words)) for page in records])
         self._made = {**dict(list(self._made.items())[-_KEPT:]), key: made}
         return made
 

@@ -42,7 +42,6 @@ from docmind.documents import (
     edited_corrections,
     hand_over,
     join_series,
-    language_of,
     majority,
     need_room,
     refused,
@@ -327,7 +326,7 @@ class Ingest:
                 if later and texts:
                     self._nodes.expect(len(texts))
                 for text in texts:
-                    doc_id, language = text.info.doc_id, majority([page.language for page in text.pages])
+                    doc_id, language = text.info.doc_id, majority([page.own_language for page in text.pages])
                     how = self._ingested(text.info, started, text.losses)
                     told = self._take_out(text.info, text.inside)
                     self._catalog.finish_document(doc_id, language=language, ingestion=how)
@@ -450,7 +449,7 @@ class Ingest:
                     info = replace(info, ingestion=replace(info.ingestion, losses=reading.losses))
             finally:
                 if done:
-                    language = majority([page.language for page in self._catalog.pages_of(doc_id)])
+                    language = majority([page.own_language for page in self._catalog.pages_of(doc_id)])
                     engine = choice.engine or self._ocr.engine
                     how = info.ingestion and replace(
                         info.ingestion, ocr_engine=engine, seconds=round(time.monotonic() - started, 3)
@@ -498,7 +497,7 @@ class Ingest:
             self._catalog.original(info.doc_id)  # raises where the document was deleted meanwhile
             self._nodes.replace(info.doc_id, nodes)
             pipeline.keep(made)
-        return majority([page.language for page in stored])
+        return majority([page.own_language for page in stored])
 
     def edit_line(self, doc_id: str, page_no: int, edit: LineEdit) -> None:
         """Change one line of a page by hand, and make the passages of that page again; `commit` makes both findable.
@@ -693,7 +692,7 @@ class Ingest:
                 pipeline.keep(made)
             pipeline.known.clear()  # these were counted before
         done = len(stored)
-        languages = [page.language for page in stored]
+        languages = [page.own_language for page in stored]
         batch: list[ParsedPage] = []
         sealed_at = time.monotonic()
         step.page("reading", done, info.pages)
@@ -762,7 +761,7 @@ class Ingest:
                 self._lookalike.keep({record.image.sha256: record.marks for record in records})
                 self._nodes.replace_on(info.doc_id, [record.page_no for record in records], nodes)
                 pipeline.keep(made)
-        return [record.language for record in records]
+        return [record.own_language for record in records]
 
     def _records(self, doc_id: str, pages: list[ParsedPage]) -> tuple[list[PageRecord], list[Sealable]]:
         """Return the rows of pages, and the images to seal: of the pages, their thumbnails and their figures."""
@@ -780,7 +779,7 @@ class Ingest:
                 **page.said(),
                 doc_id=doc_id,
                 words=page.words,
-                language=language_of(page.text),
+                language="",
                 image=refs[id(page.image)],
                 thumbnail=refs[id(page.thumbnail or page.image)],  # a sheet is drawn in both sizes
                 marks=page.marks,
@@ -789,7 +788,7 @@ class Ingest:
             )
             for page in pages
         ]
-        return records, files
+        return [record.with_language() for record in records], files
 
     def _refuse(self, file: QueuedFile, error: DocMindError, *, had_pages: bool) -> AddResult:
         """Record that a file cannot be read; pages stored before this attempt stay."""

@@ -40,6 +40,7 @@ _RTF = b"{\\rtf"
 _ODF = b"application/vnd.oasis.opendocument."
 _ODF_TYPE = re.compile(re.escape(_ODF) + rb"[\w-]+")
 _MANIFEST = "META-INF/manifest.xml"
+_RELATIONS = ".rels"  # how the names of parts end that a package of Office has
 # The types of files of OpenDocument that are read, as they begin.
 _OPEN_DOCUMENTS = ((b"text", "odt"), (b"spreadsheet", "ods"), (b"presentation", "odp"))
 _COMMENTS = rb"(?>(?:<!--(?:(?!-->).)*-->\s*)*)"  # in one way only: a search that tries several ways takes forever
@@ -47,6 +48,8 @@ _FLAT = re.compile(
     rb"^\s*(?:<\?xml[^>]*>\s*)?" + _COMMENTS + rb"<(?:\w+:)?document\b[^>]*?\bmimetype=[\"']([\w./-]+)", re.S
 )
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_ARCHIVES = ("zip", "zipx", "cbz")  # a .cbz is any zip archive of pictures
+_ENDING = re.compile(r"(?=.*[a-z])[a-z0-9_-]{1,16}")  # of a name: no number as in "backup 3.1", no words after a dot
 _OTHERS = (
     (b"\x1f\x8b", N_("a gzip archive")),
     (b"7z\xbc\xaf\x27\x1c", N_("a 7-Zip archive")),
@@ -75,10 +78,10 @@ _PACKAGES = (
 # Kinds by suffix. Plain text under such a name is a broken download or a wrong name, never intended.
 _PROMISES = {
     "pdf": N_("a PDF"),
-    "docx": N_("a Word document"),
-    **dict.fromkeys(("xlsx", "xlsb"), N_("an Excel workbook")),
+    **dict.fromkeys(("docx", "docm", "dotx", "dotm"), N_("a Word document")),
+    **dict.fromkeys(("xlsx", "xlsm", "xltx", "xltm", "xlsb"), N_("an Excel workbook")),
     **dict.fromkeys(("ods", "ots", "fods"), N_("an OpenDocument spreadsheet")),
-    **dict.fromkeys(("pptx", "ppsx", "potx", "pptm"), N_("a PowerPoint presentation")),
+    **dict.fromkeys(("pptx", "pptm", "ppsx", "ppsm", "potx", "potm"), N_("a PowerPoint presentation")),
     "epub": N_("an EPUB book"),
     **dict.fromkeys(("odt", "ott", "fodt"), N_("an OpenDocument text")),
     **dict.fromkeys(("odp", "otp", "fodp"), N_("an OpenDocument presentation")),
@@ -182,6 +185,12 @@ def has_known_name(name: str, more: Collection[str] = ()) -> bool:
         return True
     mails = (*_MAILS, *_MAILBOXES, *_WEB_ARCHIVES, "msg")
     return suffix in _PROMISES or suffix in _TEXT_NAMES or suffix in mails or suffix in ("txt", "log")
+
+
+def is_of_another_program(name: str) -> bool:
+    """Return whether the ending of the name of a zip archive is that of another program's files: of no archive."""
+    suffix = _suffix(name)
+    return bool(_ENDING.fullmatch(suffix)) and suffix not in _ARCHIVES and not has_known_name(name)
 
 
 def is_general(kind: str, name: str) -> bool:
@@ -343,17 +352,14 @@ def _in_zip(upload: Upload) -> str:
             names = set(archive.namelist())
             is_locked = any(member.flag_bits & 1 for member in archive.infolist())
             mime = b"" if is_locked else _mime_of(archive, names)
+            office = _office_kind(archive, names)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError, zlib.error) as error:
         promised = _(_PROMISES.get(_suffix(upload.name), N_("an archive")))
         raise CorruptFileError(
             _("{name} is {promised} that is broken or was cut off.").format(name=upload.name, promised=promised)
         ) from error
-    if "word/document.xml" in names:
-        return "docx"
-    if "xl/workbook.xml" in names or "xl/workbook.bin" in names:
-        return "xlsx" if "xl/workbook.xml" in names else "xlsb"
-    if any(name.startswith("ppt/") for name in names):
-        return "pptx"
+    if office:
+        return office
     is_named_epub = _suffix(upload.name) == "epub" and not is_locked
     if mime.startswith(b"application/epub+zip") or "META-INF/container.xml" in names or is_named_epub:
         return "epub"
@@ -373,7 +379,26 @@ def _in_zip(upload: Upload) -> str:
             raise UnsupportedFileError(
                 _("{name} is {what}, which DocMind does not read.").format(name=upload.name, what=_(what))
             )
+    if is_of_another_program(upload.name):
+        raise UnsupportedFileError(
+            _("{name} is a .{ending} file, which DocMind does not read.").format(
+                name=upload.name, ending=_suffix(upload.name)
+            ),
+            hint=_("A package may offer a reader for such files. If it is an archive, end its name in .zip."),
+        )
     return "zip"
+
+
+def _office_kind(archive: zipfile.ZipFile, names: set[str]) -> str:
+    """Return the kind of an Office file: by its relations, else by the usual names of its parts; "" for others."""
+    from docmind.reading.formats.ooxml import kind_in  # lxml, which only Office files need
+
+    if any(name.casefold().endswith(_RELATIONS) for name in names) and (kind := kind_in(archive)):
+        return kind
+    usual = (("word/document.xml", "docx"), ("xl/workbook.xml", "xlsx"), ("xl/workbook.bin", "xlsb"))
+    if kind := next((kind for part, kind in usual if part in names), ""):
+        return kind
+    return "pptx" if any(name.startswith("ppt/") for name in names) else ""
 
 
 def _mime_of(archive: zipfile.ZipFile, names: set[str]) -> bytes:
@@ -417,6 +442,11 @@ def _in_ole(upload: Upload) -> tuple[str, Upload]:
         return _in_zip(upload), upload
     if part in _OLD_SHEETS:
         return "xls", _unlocked(upload) if part == "Workbook" and _is_locked(upload) else upload
+    if part and _is_locked(upload):
+        raise UnsupportedFileError(
+            _("{name} is {what}, locked with a password.").format(name=name, what=_(_OLD[part])),
+            hint=_("Save it as .docx, .pptx or PDF without a password, and add that."),
+        )
     if part:
         raise UnsupportedFileError(
             _("{name} is {what}, which DocMind does not read.").format(name=name, what=_(_OLD[part])),
@@ -429,7 +459,7 @@ def _in_ole(upload: Upload) -> tuple[str, Upload]:
 
 
 def _is_locked(upload: Upload) -> bool:
-    """Return whether an old workbook has a password; one that is too odd to tell is left to its reader."""
+    """Return whether a file of before 2007 has a password; of one that is too odd to tell, that it has none."""
     import msoffcrypto
 
     try:

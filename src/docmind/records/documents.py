@@ -129,7 +129,8 @@ class OcrReading:
     `engine` and `version` are of the program whose text was kept, `languages` are Tesseract's codes where it was that
     one, `tries` counts the readings of the picture, of which one was kept, and `turn` is how far the picture was turned
     for it, counter-clockwise in degrees. `dpi` is the resolution of the page image; 0 where the size of the sheet is
-    not known. `doubt`, 0..1, is the share of the text in lines that may be wrong.
+    not known. `doubt`, 0..1, is the share of the text in lines that may be wrong, `lost` that of the lines' ink whose
+    letters were not read, and `unread` that of the print on the page which is in none of its lines.
     """
 
     engine: str
@@ -139,6 +140,22 @@ class OcrReading:
     turn: int = 0
     dpi: int = 0
     doubt: float = 0.0
+    lost: float = 0.0
+    unread: float = 0.0
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the page is in letters that OCR does not know."""
+        return self.lost >= MISSED
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether most of what is printed on the page is in none of its lines."""
+        return self.unread >= MISSED
+
+
+MISSED = 0.5
+"""The share of a page, `OcrReading.lost` or `unread`, that is too much to be missing; sound pages have at most 0.1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,13 +253,14 @@ LossKind = Literal[
     "character",
     "cell",
     "page",
+    "script",
     "part",
 ]
 """What a reader may see in a file and not read.
 
 `formula` is one without a result, `character` one beyond those that the text of a page may have, `cell` one beyond
-those that the tables of a file may have, `page` one that is damaged or missing, of which at most a part was read, and
-`part` any other part.
+those that the tables of a file may have, `page` one that is damaged or missing, of which at most a part was read,
+`script` a page in letters that OCR lacks, and `part` any other part.
 """
 
 

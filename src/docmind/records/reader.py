@@ -120,7 +120,9 @@ class PageLines:
 class PageCoverage:
     """What is to be looked at on a page: how many of its `lines` are `doubtful`, `bad` and corrected by hand.
 
-    `unfit` counts corrections that fit no line of it. A page without text has no lines.
+    `unfit` counts corrections that fit no line of it. A page without text has no lines. `is_lost` tells that it is in
+    letters that OCR does not know, and `unread` is the share of its print that is in none of its lines, 0 where that is
+    little.
     """
 
     page_no: int
@@ -129,6 +131,8 @@ class PageCoverage:
     bad: int = 0
     by_hand: int = 0
     unfit: int = 0
+    is_lost: bool = False
+    unread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

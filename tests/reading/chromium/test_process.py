@@ -187,6 +187,23 @@ def test_words_come_out_as_they_were_written(reader: Reader, attributes: str, te
 
 
 @pytest.mark.slow
+def test_a_first_letter_that_floats_belongs_to_its_word(reader: Reader) -> None:
+    float_ = "float: left; font-size: 3.4em; line-height: 0.8"
+    styles = f"<style>.drop {{ {float_} }} .tall::first-letter {{ {float_} }}</style>"
+    begins = (
+        "<p><span class='drop'>O</span>nce the ferry</p>",
+        "<p><a id='x'></a><!-- x --><span class='drop'><b>O</b></span>nce the ferry</p>",
+        "<div><div class='drop'>O</div>nce the ferry</div>",
+        "<p><span class='drop'>O</span><span style='font-variant: small-caps'>nce</span> the ferry</p>",
+        "<p class='tall'>Once the ferry</p>",
+        "<p style='-webkit-initial-letter: 3; initial-letter: 3'>Once the ferry</p>",
+    )
+    chapters = [chapter(f"<h1>The bell</h1>{body}<p>{WORDS * 3}</p>", styles) for body in begins]
+    pages, _told = read(reader, book(chapters))
+    assert [page.text[:24] for page in pages] == ["The bell\nOnce the ferry\n"] * len(begins)
+
+
+@pytest.mark.slow
 def test_notes_that_a_book_hides_are_drawn(reader: Reader) -> None:
     epub = "xmlns:epub='http://www.idpf.org/2007/ops'"
     body = (

@@ -606,6 +606,7 @@ def test_a_picture_is_its_words_or_a_loss() -> None:
     assert losses_of(para(runs="<w:r><w:object><o:OLEObject ProgID='Excel.Sheet'/></w:object></w:r>")) == (
         Loss("embedded_object", 1, ""),
     )
+    assert losses_of("", {"vbaProject": "macros"}) == (Loss("macro", 1, ""),)
     assert losses_of(para(runs="<w:r><w:object><w:control/></w:object></w:r>")) == (Loss("form_field", 1, ""),)
     box = f"<w:txbxContent>{para(runs=drawing(picture))}</w:txbxContent>"
     boxed = f"<w:r><w:pict><v:textbox>{box}</v:textbox></w:pict></w:r>"

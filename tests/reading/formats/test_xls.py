@@ -140,6 +140,29 @@ def test_other_old_files_are_named(part: str, what: str) -> None:
         identify(Upload("a.xls", data))
 
 
+def test_macros_of_an_old_workbook_are_counted() -> None:
+    book = xls({"S": [["a"]]})
+    at = book.index(_entry("Workbook"))  # its entry is the second of the directory; the third is the storage of macros
+    none = struct.pack("<I", 0xFFFFFFFF)
+    storage = _entry("_VBA_PROJECT_CUR") + b"\1\1" + 3 * none + bytes(48)
+    beside = book[at + 66 : at + 68] + none + struct.pack("<I", 2)
+    data = book[: at + 66] + beside + book[at + 76 : at + 128] + storage + book[at + 256 :]
+    assert opened(book).losses == ()
+    assert opened(data).losses == (Loss("macro", 1),)
+
+
+def test_a_locked_word_file_of_before_2007_is_called_locked() -> None:
+    base = struct.pack("<HHHHHH", 0xA5EC, 0xC1, 0, 0x409, 0, 0x0100)  # the last field says that it is encrypted
+    for flags, told in ((0x0100, "before 2007, locked with a password"), (0, "before 2007, which DocMind does")):
+        stream = base[:10] + struct.pack("<H", flags) + bytes(20)
+        book = xls({"S": [["a"]]})
+        start = book.index(struct.pack("<HH", 0x809, 16))
+        data = book[:start] + stream + book[start + len(stream) :]
+        with pytest.raises(UnsupportedFileError, match=told) as caught:
+            identify(Upload("a.doc", data.replace(_entry("Workbook"), _entry("WordDocument"))))
+        assert ("without a password" in caught.value.hint) == bool(flags)
+
+
 def test_a_locked_workbook_asks_for_its_password() -> None:
     key = bytes(range(16))  # of RC4: the salt and two hashes that no password has
     locked = xls({"S": [["a"]]})

@@ -32,7 +32,7 @@ class Engine:
     def __init__(self) -> None:
         self.threads: set[str] = set()
 
-    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
+    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET, **more: object) -> OcrPage:
         self.threads.add(threading.current_thread().name)
         number = int(image)
         time.sleep(0.05 if number % 2 else 0.0)
@@ -130,7 +130,7 @@ class Sight:
         assert all(wide > 0 and high > 0 for *_, wide, high in strips)
         return OcrPage(self.text, b"", 0.95, OcrReading("rapidocr"))
 
-    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
+    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET, **more: object) -> OcrPage:
         self.pages += 1
         return OcrPage(self.text, b"", 0.95, OcrReading("rapidocr"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import docx
 import pytest
@@ -12,6 +13,7 @@ from docx.shared import Cm
 from PIL import Image
 
 from conftest import require
+from desks import opened, read
 from docmind.blocks import unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
@@ -115,3 +117,19 @@ def test_icons_and_drawings_add_nothing(engine: Ocr) -> None:
 def test_a_document_of_nothing_is_refused(engine: Ocr) -> None:
     with pytest.raises(EmptyFileError, match="holds no text"):
         pages_of(word_file(""), engine)
+
+
+@pytest.mark.slow
+def test_words_on_a_picture_are_not_what_the_document_around_it_is_called(engine: Ocr, tmp_path: Path) -> None:
+    plate = print_of(("Serial number ZK-4471", "Built on 12 March 2019", "for the company of the mill by the river"))
+    with opened(tmp_path, reading=ReadingSettings(workers=1)) as desk:
+        read(desk, Upload("caldeira.docx", word_file("A caldeira da casa foi vista em casa do proprietário.", plate)))
+        read(desk, Upload("plate.docx", word_file(plate)))
+        read(desk, Upload("plate.png", png(plate)))
+        told = {one.document: (one.heading, one.dated, one.language) for one in desk.documents.all()}
+        assert told == {
+            "caldeira.docx": ("", "", "pt"),
+            "plate.docx": ("", "", ""),
+            "plate.png": ("", "2019-03-12", "en"),
+        }
+        assert {hit.document for hit in desk.search("serial number ZK-4471").hits} == set(told)

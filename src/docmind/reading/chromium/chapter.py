@@ -14,7 +14,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from docmind.blocks import Block, Blocks, Cell
 from docmind.reading.chromium.print import Resource
 from docmind.reading.formats.html import parse
-from docmind.reading.formats.markup import NOTES_AND_LISTS, kinds_of
+from docmind.reading.formats.markup import INLINE, NOTES_AND_LISTS, kinds_of
 
 # fmt: off
 _ACTS = frozenset((
@@ -28,6 +28,7 @@ _PROLOGUE = re.compile(
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _SOFT_HYPHEN = "\xad"
 # Sheets are ours; a line is never cut off at their edge, and words are what is written, not how it is joined or broken.
+# What floats is painted before all lines of a page: a first letter would stand above the title, and not in its word.
 _RULES = """
 @page { size: auto !important; margin: 0.6in !important; }
 html, body { height: auto !important; max-height: none !important; overflow: visible !important;
@@ -35,7 +36,9 @@ html, body { height: auto !important; max-height: none !important; overflow: vis
 * { font-variant-ligatures: none !important; hyphens: manual !important; }
 img, svg { max-width: 100% !important; max-height: 6.6in; }
 pre { white-space: pre-wrap !important; overflow-wrap: anywhere !important; }
+::first-letter { float: none !important; initial-letter: normal !important; }
 """
+_FIRST_LETTERS, _DEEPEST = 3, 8  # characters: a letter, also behind a quotation mark; elements around it
 _EXACT = "@page { margin: 0 !important; } html, body { margin: 0 !important; }"
 
 
@@ -82,6 +85,8 @@ def drawable(
         tree = parse(text, name)
     _clean(tree, is_styled)
     _show(tree, hidden)
+    if not is_exact:
+        _join_first_letters(tree)
     if appended and not is_exact:
         _append_notes(tree, appended, is_xml)
     _add_rules(tree, _EXACT if is_exact else _RULES, is_xml)
@@ -136,6 +141,43 @@ def _show(tree: etree._Element, hidden: Collection[str]) -> None:
         elif element.get("id") in hidden or (_name(element) != "a" and kinds_of(element) & NOTES_AND_LISTS):
             element.attrib.pop("hidden", None)
             element.set("style", f"{element.get('style') or ''}; display: block !important; visibility: visible")
+
+
+def _join_first_letters(tree: etree._Element) -> None:
+    """Set first letters of paragraphs, which books let float beside two lines or more, in the line of their word."""
+    for element in _elements(tree):
+        said = (element.text or "").strip()
+        if len(element) or not 0 < len(said) <= _FIRST_LETTERS or not said[-1].isalnum():
+            continue
+        around = [element]
+        while len(around) < _DEEPEST and (above := _only_around(around[-1])) is not None:
+            around.append(above)
+        if _begins_line(around[-1]):
+            for one in around:
+                one.set("style", f"{one.get('style') or ''}; float: none !important; display: inline !important")
+
+
+def _only_around(element: etree._Element) -> etree._Element | None:
+    """Return the part of a line that holds an element and nothing else; None where there is none."""
+    above = element.getparent()
+    is_alone = above is not None and len(above) == 1 and not f"{above.text or ''}{element.tail or ''}".strip()
+    return above if is_alone and _name(above) in INLINE else None
+
+
+def _begins_line(element: etree._Element) -> bool:
+    """Return whether nothing is said before an element in its paragraph, and text follows it on its line."""
+    above, before = element.getparent(), element.getprevious()
+    while before is not None and not len(before) and not _own_text(before).strip():
+        before = before.getprevious()  # an anchor, or a comment
+    if above is None or before is not None or (above.text or "").strip():
+        return False
+    after = element.getnext()
+    return bool((element.tail or "").strip()) or (after is not None and _name(after) in INLINE)
+
+
+def _own_text(element: etree._Element) -> str:
+    """Return the text of an element without its children, and behind it; nothing of what a comment says."""
+    return ((element.text or "") if isinstance(element.tag, str) else "") + (element.tail or "")
 
 
 def _append_notes(tree: etree._Element, notes: Sequence[str], is_xml: bool) -> None:

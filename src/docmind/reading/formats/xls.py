@@ -45,6 +45,7 @@ from docmind.wording import _
 _FILTER, _BOLD = "_FilterDatabase", 700
 _NAMES_MAX = 10_000
 _SUMMARY, _PROPERTIES_MAX = "\5SummaryInformation", 100
+_MACROS = "_VBA_PROJECT_CUR"  # the storage of a workbook's macros
 _UNDECIPHERED = (
     XLRDError, AssertionError, AttributeError, IndexError, LookupError, RecursionError, TypeError, ValueError,
     struct.error,
@@ -70,6 +71,8 @@ def open_xls(upload: Upload, kind: str, rules: Rules) -> LaidOut:
             stream = "Workbook" if ole.exists("Workbook") else "Book"
             data = ole.openstream(stream).read()
             facts = _facts(upload.name, ole)
+            if ole.exists(_MACROS):
+                losses.note("macro")
         book = xlrd.open_workbook(
             file_contents=data, formatting_info=True, ragged_rows=True, on_demand=True, logfile=_Silence()
         )

@@ -19,7 +19,7 @@ from docmind.reading.ocr.engine import AS_SET, Ocr, OcrPage
 from docmind.reading.ocr.pictures import Pictures, read_all, with_pictures
 from docmind.reading.sheets import is_sheet
 from docmind.records.documents import OcrChoice, PageFigure, ParsedPage, page_id_of
-from docmind.wording import ngettext
+from docmind.wording import ngettext, number_text
 
 _Waiting = tuple[ParsedPage, Future[OcrPage | ParsedPage | None] | None]
 
@@ -42,6 +42,8 @@ class OcrPass:
         self.unread: dict[str, int] = {}
         self.failed: set[int] = set()
         """The numbers of the pages that could not be read."""
+        self.lost = 0
+        """How many pages are in letters that OCR does not know."""
 
     def __enter__(self) -> OcrPass:
         return self
@@ -72,10 +74,13 @@ class OcrPass:
             figures = self._pictures.of(page) if self._ocr.engine or page.needs_ocr else ()
             return self._pool.submit(self._with_pictures, page, figures) if figures else None
         if page.needs_ocr or self._mode == "always":
-            return self._pool.submit(self._ocr.recognise, page.image, choice=self._choice)
+            return self._pool.submit(self._recognise, page)
         if page.is_layer_suspect and self._ocr.engine and (probe := probe_of(page)) is not None:
             return self._pool.submit(self._instead, page, probe)
         return None
+
+    def _recognise(self, page: ParsedPage) -> OcrPage:
+        return self._ocr.recognise(page.image, choice=self._choice, pictures=[figure.box for figure in page.figures])
 
     def _with_pictures(self, page: ParsedPage, figures: Sequence[PageFigure]) -> ParsedPage:
         def recognise(image: bytes) -> OcrPage:
@@ -90,11 +95,14 @@ class OcrPass:
         strips = self._ocr.recognise_strips(page.image, probe.strips)
         if agreement(probe.text, strips.text) >= AGREEING:
             return None
-        seen = self._ocr.recognise(page.image, choice=self._choice)
+        seen = self._recognise(page)
         return seen if is_better(page.text, seen.text, seen.confidence) else None
 
     def told(self) -> str:
-        """Return one sentence on pages that could not be read; empty where all could."""
+        """Return what is to be said of pages that could not be read; empty where all could."""
+        return " ".join(filter(None, (self._told_unread(), lost_text(self.lost))))
+
+    def _told_unread(self) -> str:
         if not self.unread:
             return ""
         count, reason = sum(self.unread.values()), next(iter(self.unread))
@@ -118,6 +126,8 @@ class OcrPass:
             self.failed.add(page.page_no)
             emit(OcrFailed(page_id_of(self._doc_id, page.page_no)))
             return page
+        how = None if seen is None else seen.ocr if isinstance(seen, ParsedPage) else seen.how
+        self.lost += how is not None and how.is_lost
         if isinstance(seen, ParsedPage):
             return seen
         if seen is None or (not seen.text.strip() and page.text.strip()):
@@ -141,6 +151,20 @@ class OcrPass:
         emit(OcrRead(page_id, seen.confidence))
         if seen.confidence < self._ocr.min_confidence:
             emit(OcrLowConfidence(page_id, seen.confidence, self._ocr.min_confidence))
+
+
+def lost_text(pages: int) -> str:
+    """Return a sentence on pages in letters that OCR does not know, and what to do; empty for none."""
+    if not pages:
+        return ""
+    told = ngettext(
+        "{n} page is in letters that OCR does not know, and most of it was not read. Install Tesseract with its "
+        "language, such as tesseract-ocr-rus, and read it again.",
+        "{n} pages are in letters that OCR does not know, and most of them was not read. Install Tesseract with their "
+        "language, such as tesseract-ocr-rus, and read them again.",
+        pages,
+    )
+    return told.format(n=number_text(pages))
 
 
 def _found_again(figure: PageFigure, text: str) -> PageFigure:

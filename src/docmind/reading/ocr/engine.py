@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import queue
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -36,7 +37,8 @@ _PICTURE_SIDE = 1_600  # pixels, as a page image has: more says nothing more, an
 AS_SET = OcrChoice()
 """The engine, the languages and the mode of the settings."""
 ENGINE_NAMES: dict[OcrEngine, str] = {"rapidocr": "RapidOCR", "tesseract": "Tesseract"}
-_MOST_TRIES, _TURNS = 2, (0, 90, 180, 270)
+_MOST_TRIES, _TURNS = 3, (0, 90, 180, 270)
+_LANGUAGES = re.compile(r"[A-Za-z_/+]{0,200}")
 _MODELS = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
 
 
@@ -98,15 +100,24 @@ class Ocr:
                 hint=_("Install it, for example tesseract-ocr-{code}.").format(code=missing[0].replace("_", "-")),
             )
 
-    def recognise(self, image: bytes, language: str = "", choice: OcrChoice = AS_SET) -> OcrPage:
+    def recognise(
+        self,
+        image: bytes,
+        language: str = "",
+        choice: OcrChoice = AS_SET,
+        pictures: Sequence[Strip] = (),
+    ) -> OcrPage:
         """Read one encoded page image; `language` is an ISO 639-1 code where it is known.
 
         A page that the engine is unsure of is read a second time, and the better reading kept
-        (`docmind.reading.ocr.second_look`).
+        (`docmind.reading.ocr.second_look`). One in letters that RapidOCR lacks is read by Tesseract where that has a
+        language of them, and no engine was chosen. Print outside of what was read is looked for beside the `pictures`,
+        x, y, w, h in pixels of the image (`docmind.reading.ocr.unread`); where most of it is, the confidence is less.
 
         Raises `ReaderFailedError` where there is no engine or the engine failed: the page stays without text.
         """
-        return self._read(image, {"language": language, "tries": self._settings.ocr_tries}, choice)
+        places = [list(box) for box in pictures]
+        return self._read(image, {"language": language, "tries": self._settings.ocr_tries, "pictures": places}, choice)
 
     def recognise_strips(self, image: bytes, strips: Sequence[Strip]) -> OcrPage:
         """Read parts of one encoded page image, x, y, w, h in its pixels; the boxes of the words mean nothing."""
@@ -138,7 +149,11 @@ class Ocr:
         if not engine:
             raise ReaderFailedError(_("No OCR engine is installed."), hint=self.capabilities()[0].hint)
         wanted = choice.languages or self._settings.ocr_languages
-        header = {"engine": engine, "languages": wanted, "tries": 0, "doubt": self._settings.ocr_doubt, **header}
+        may_switch = self._settings.ocr == "auto" and not choice.engine
+        header = {
+            "engine": engine, "languages": wanted, "tries": 0, "doubt": self._settings.ocr_doubt,
+            "may_switch": may_switch, "pictures": [], **header,
+        }  # fmt: skip
         client = self._free.get()
         try:
             answer, blobs = client.call(header, [image], timeout_s=self._settings.timeout_s, is_repeatable=True)
@@ -155,7 +170,9 @@ class Ocr:
         try:
             text, words = blobs
             Words.unpack(words)
-            return OcrPage(text.decode(), words, float(answer["confidence"]), _how(answer, wanted), _size_in(answer))
+            how = _how(answer)
+            sure = float(answer["confidence"]) * (1 - how.unread if how.is_unread else 1)
+            return OcrPage(text.decode(), words, round(sure, 4), how, _size_in(answer))
         except (KeyError, TypeError, ValueError, DamagedError) as error:  # the picture may have taken the process over
             raise ReaderFailedError(_("Reading a picture gave no text that can be read.")) from error
 
@@ -224,15 +241,17 @@ def _size_in(answer: dict[str, Any]) -> tuple[int, int]:
     return width, height
 
 
-def _how(answer: dict[str, Any], wanted: str) -> OcrReading:
+def _how(answer: dict[str, Any]) -> OcrReading:
     """Return how a page was read, as its process says. Raises `KeyError`, `TypeError`, `ValueError`."""
-    engine, tries, turn, doubt = (answer[name] for name in ("engine", "tries", "turn", "doubt"))
+    engine, tries, turn, used = (answer[name] for name in ("engine", "tries", "turn", "languages"))
     if engine not in ENGINE_NAMES or type(tries) is not int or not 1 <= tries <= _MOST_TRIES or turn not in _TURNS:
         raise ValueError("not a way to read a page")
-    if not 0 <= float(doubt) <= 1:
+    if not _LANGUAGES.fullmatch(used):
+        raise ValueError("not languages of Tesseract")
+    shares = {name: round(float(answer[name]), 3) for name in ("doubt", "lost", "unread")}
+    if not all(0 <= share <= 1 for share in shares.values()):
         raise ValueError("not a share")
-    used = wanted if engine == "tesseract" else ""
-    return OcrReading(engine, engine_version(engine), used, tries, turn, doubt=round(float(doubt), 3))
+    return OcrReading(engine, engine_version(engine), used, tries, turn, 0, **shares)
 
 
 @cache

@@ -116,7 +116,7 @@ def with_pictures(page: ParsedPage, read: Sequence[PictureRead]) -> ParsedPage:
         blocks=pack(blocks),
         text_source="ocr" if is_only else page.text_source,
         confidence=float(certainties.mean()) if is_only and len(certainties) else page.confidence,
-        ocr=replace(read[0].seen.how, dpi=page.dpi),
+        ocr=replace(read[0].seen.how, dpi=page.dpi, unread=0.0),  # the page is more than its picture
     )
 
 

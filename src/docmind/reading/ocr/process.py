@@ -2,9 +2,10 @@
 
 Models are loaded once. The text of a rotated page is put in order while it is upright; its boxes are mapped back.
 
-in   {engine, languages, language, tries, doubt} + a page image; or {..., strips: boxes} + a page image of which only
-     strips are read; or {..., picture: rules, turn} + a picture from anywhere
-out  {confidence, size, engine, tries, turn, doubt} + text, words; or {error, message}
+in   {engine, languages, language, tries, doubt, may_switch, pictures} + a page image, of whose pictures, as boxes, no
+     text is missed; or {..., strips: boxes} + a page image of which only strips are read; or {..., picture: rules,
+     turn} + a picture from anywhere
+out  {confidence, size, engine, languages, tries, turn, doubt, lost, unread} + text, words; or {error, message}
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from docmind.reading.formats import Rules
 from docmind.reading.formats.image import open_query
 from docmind.reading.ocr.reading_order import page_of
 from docmind.reading.ocr.second_look import Engine, Look, look, look_again
+from docmind.reading.ocr.unread import unread_share
+from docmind.records.documents import MISSED
 from docmind.runtime import Frame, serve_requests
 
 PRELOAD = ("rapidocr.main",)
@@ -46,8 +49,8 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     engines: dict[tuple[str, str], Engine] = {}
 
     def answer(header: dict[str, Any], blobs: list[bytes]) -> Frame:
-        def engine(name: str) -> Engine:
-            key = name, header["languages"] if name == "tesseract" else ""
+        def engine(name: str, languages: str = header["languages"]) -> Engine:
+            key = name, languages if name == "tesseract" else ""
             if key not in engines:
                 engines[key] = _load(*key)
             return engines[key]
@@ -59,12 +62,51 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         seen, tries = look(engine(name), name, image, language), 1
         if header["tries"] and seen.doubt >= header["doubt"]:
             seen, tries = look_again(seen, engine(name), image, language), 2
+        languages = header["languages"]
+        if header["may_switch"] and (codes := _other_languages(seen, image)):
+            other = look(engine("tesseract", codes), "tesseract", image, "")
+            if other.weight > seen.weight and (seen.lost >= MISSED or other.doubt < MISSED):
+                seen, tries, languages = other, tries + 1, codes
         text, words, confidence = page_of(seen.rows)
-        how = {"engine": seen.engine, "tries": tries, "turn": seen.turn, "doubt": seen.doubt}
+        how = {"engine": seen.engine, "tries": tries, "turn": seen.turn, "doubt": seen.doubt, "lost": seen.lost}
+        how |= {"languages": languages if seen.engine == "tesseract" else "", "unread": _unread(seen, image, header)}
         body = [text.encode("utf-8", "replace"), _placed(words, seen, image).pack()]
         return {"confidence": round(float(confidence), 4), "size": list(image.size), **how}, body
 
     serve_requests(incoming, outgoing, answer)
+
+
+def _other_languages(seen: Look, image: Image.Image) -> str:
+    """Return the installed languages of Tesseract for a page in a script that its engine lacks; "" where none are.
+
+    A page whose letters were not read is in such a script, by whatever name Tesseract detects; one that was read in
+    doubt may be, as Hebrew is, which comes out as Latin letters.
+    """
+    from docmind.reading.ocr import tesseract
+
+    is_lost = seen.lost >= MISSED
+    if seen.engine == "tesseract" or not (is_lost or seen.doubt >= MISSED):
+        return ""
+    installed = tesseract.languages()
+    if not tesseract.languages_for("", installed):
+        return ""
+    script = tesseract.script_of(image.rotate(seen.turn, expand=True))
+    codes = tesseract.languages_for(script, installed) if script else ()
+    return "+".join(codes or (tesseract.languages_for("", installed) if is_lost else ()))
+
+
+def _unread(seen: Look, image: Image.Image, header: dict[str, Any]) -> float:
+    """Return the share of the print on an image outside of the lines that were read; its pictures are left out."""
+    if "strips" in header or "picture" in header:
+        return 0.0
+    boxes = np.asarray(header["pictures"], float).reshape(-1, 4)
+    pictures = turn_back(boxes, -seen.turn % 360, *_turned_size(image, seen.turn))
+    grey = np.asarray(image.rotate(seen.turn, expand=True).convert("L"))
+    return unread_share(grey, [spot for row in seen.rows for spot in row], pictures.tolist())
+
+
+def _turned_size(image: Image.Image, turn: int) -> tuple[int, int]:
+    return (image.height, image.width) if turn in (90, 270) else image.size
 
 
 def _placed(words: Words, seen: Look, image: Image.Image) -> Words:

@@ -45,9 +45,10 @@ class Rapid:
     def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]:
         """Turn an image upright.
 
-        Return its rows of text and that turn, counter-clockwise in degrees.
+        Return its rows of text and that turn, counter-clockwise in degrees. Lines that were found, and in which nothing
+        was read, follow as rows without text.
         """
-        best, turned = self._read(image), 0
+        (best, blank), turned = self._read(image), 0
         if best and _lies(best):
             turns = (90, 270)
         elif best and certainty(best) < _SURE:
@@ -55,17 +56,26 @@ class Rapid:
         else:
             turns = ()
         for turn in turns:
-            found = self._read(image.rotate(turn, expand=True))
+            found, unread = self._read(image.rotate(turn, expand=True))
             if found and not _lies(found) and (_lies(best) or certainty(found) > certainty(best)):
-                best, turned = found, turn
+                best, blank, turned = found, unread, turn
                 if certainty(found) > _SURE:
                     break
-        return rows(best), turned
+        return [*rows(best), *([spot] for spot in blank)], turned
 
-    def _read(self, image: Image.Image) -> list[Spot]:
+    def _read(self, image: Image.Image) -> tuple[list[Spot], list[Spot]]:
+        """Return the lines that were read, and those that were found and in which nothing was read."""
+        found: _Detector = self._engine.text_det
+        found.forget()
         result = self._engine(np.ascontiguousarray(np.asarray(image)[:, :, ::-1]))
-        if result.boxes is None or result.txts is None:
-            return []
+        read = self._spots(result) if result.boxes is not None and result.txts is not None else []
+        if found.boxes is None or found.size != image.size:  # the engine looked at the image in another size
+            return read, []
+        corners = (tuple((float(x), float(y)) for x, y in box) for box in found.boxes)
+        blank = [Spot("", each, 0.0) for each in corners]
+        return read, [spot for spot in blank if not any(_is_at(spot, one) for one in read)]
+
+    def _spots(self, result: Any) -> list[Spot]:
         # Where one line gives no word positions, the library gives none for the whole page.
         words = result.word_results if len(result.word_results) == len(result.txts) else [()] * len(result.txts)
         out = []
@@ -84,10 +94,24 @@ class _Detector:
     looked at once, and so are small images, which `second_look` enlarges where they are read in doubt.
     """
 
+    boxes: np.ndarray | None = None
+    """The corners (n, 4, 2) of the lines that were found last; None where none were."""
+    size = (0, 0)
+    """Width and height of the image in which they lie."""
+
     def __init__(self, detector: Any) -> None:
         self._detector = detector
 
+    def forget(self) -> None:
+        """Forget the lines that were found last."""
+        self.boxes = None
+
     def __call__(self, image: np.ndarray) -> Any:
+        found = self._found(image)
+        self.boxes, self.size = found.boxes, (image.shape[1], image.shape[0])
+        return found
+
+    def _found(self, image: np.ndarray) -> Any:
         found = self._detector(image)
         side = max(image.shape[:2])
         if found.boxes is None or side <= _DETECT_SIDE or _height(found.boxes) * _DETECT_SIDE / side >= _SMALL:
@@ -112,6 +136,16 @@ _NUMBER_WITHIN = re.compile(r"(?<!\S)([a-z]{3,})?(\d{1,4})([a-z]{4,})(?=[.,;:]?(
 def spaced(text: str) -> str:
     """Set spaces around a number between two words of small letters: the engine loses narrow ones."""
     return _NUMBER_WITHIN.sub(lambda found: " ".join(filter(None, found.groups())), text)
+
+
+def _is_at(spot: Spot, other: Spot) -> bool:
+    """Return whether two lines are one: the middle of each lies in the other."""
+    (x, y), (left, top) = (((one.left + one.right) / 2, one.middle) for one in (spot, other))
+    return (
+        spot.left <= left <= spot.right
+        and spot.top <= top <= spot.bottom
+        and (other.left <= x <= other.right and other.top <= y <= other.bottom)
+    )
 
 
 def _lies(spots: list[Spot]) -> bool:

@@ -193,7 +193,7 @@ def split(spot: Spot) -> list[tuple[str, int, Rect]]:
     """Split a line into words: text, place in the line, and x, y, w, h, estimated by letter widths where unknown."""
     ends = [0.0]
     for char in spot.text:
-        ends.append(ends[-1] + _weight(char))
+        ends.append(ends[-1] + letter_width(char))
     total = ends[-1] or 1.0
     out, at = [], 0
     words = spot.text.split()
@@ -206,7 +206,8 @@ def split(spot: Spot) -> list[tuple[str, int, Rect]]:
     return out
 
 
-def _weight(char: str) -> float:
+def letter_width(char: str) -> float:
+    """Return how wide a character is, in widths of a usual small letter."""
     if char in _NARROW:
         return 0.55
     if char in _BROAD:

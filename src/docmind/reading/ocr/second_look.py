@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
 from PIL import Image, ImageFilter
 
 from docmind.reading.ocr.reading_order import Spot
+from docmind.reading.ocr.unread import weighed
 
 UNSURE = 0.8
 """A line of which an engine is less sure may be wrong."""
@@ -23,18 +25,27 @@ _SHARPEN = ImageFilter.UnsharpMask(radius=3, percent=150, threshold=2)
 
 
 class Engine(Protocol):
-    """An engine that finds rows of text on an image, and may turn it counter-clockwise, in degrees."""
+    """An engine that finds rows of text on an image, and may turn it counter-clockwise, in degrees.
+
+    A line without text is one that it found, and in which it read nothing.
+    """
 
     def rows(self, image: Image.Image, language: str) -> tuple[list[list[Spot]], int]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One reading of an image: its rows, with corners in pixels of the image turned by `turn`."""
+    """One reading of an image: its rows, with corners in pixels of the image turned by `turn`.
+
+    `lost` is the share of the ink of its lines that is in lines of which half or more was not read, 0 to 1, and `ink`
+    how long that of all lines is, in heights of a line.
+    """
 
     engine: str
     rows: Sequence[Sequence[Spot]]
     turn: int
+    lost: float = 0.0
+    ink: float = 0.0
 
     @property
     def doubt(self) -> float:
@@ -51,7 +62,9 @@ class Look:
 
 def look(engine: Engine, name: str, image: Image.Image, language: str) -> Look:
     """Read an image once."""
-    return Look(name, *engine.rows(image, language))
+    rows, turn = engine.rows(image, language)
+    seen = weighed(rows, np.asarray(image.rotate(turn, expand=True).convert("L")))
+    return Look(name, seen.rows, turn, seen.lost / seen.ink if seen.ink else 0.0, seen.ink)
 
 
 def look_again(seen: Look, engine: Engine, image: Image.Image, language: str) -> Look:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from PIL import Image
 
@@ -17,6 +17,35 @@ from docmind.reading.ocr.reading_order import Spot, certainty
 _CODES = {"en": "eng", "pt": "por", "es": "spa", "fr": "fra", "de": "deu", "it": "ita"}
 _TIMEOUT_S = 100
 _SURE = 0.8
+_SURE_OF_SCRIPT = 2.0  # of Tesseract's confidence in a script; it is above 10 for a page of clean print
+OTHER_SCRIPTS = {
+    "Arabic": "ara fas urd pus uig snd kur_ara",
+    "Armenian": "hye",
+    "Bengali": "ben asm",
+    "Cyrillic": "rus ukr bel bul mkd srp kaz kir mon tat tgk uzb_cyrl aze_cyrl",
+    "Devanagari": "hin mar nep san",
+    "Ethiopic": "amh tir",
+    "Georgian": "kat kat_old",
+    "Greek": "ell grc",
+    "Gujarati": "guj",
+    "Gurmukhi": "pan",
+    "Hangul": "kor",
+    "Hebrew": "heb yid",
+    "Kannada": "kan",
+    "Khmer": "khm",
+    "Korean": "kor",
+    "Lao": "lao",
+    "Malayalam": "mal",
+    "Myanmar": "mya",
+    "Oriya": "ori",
+    "Sinhala": "sin",
+    "Syriac": "syr",
+    "Tamil": "tam",
+    "Telugu": "tel",
+    "Thai": "tha",
+    "Tibetan": "bod dzo",
+}
+"""Scripts that RapidOCR's model lacks, by the name that Tesseract detects, and the codes of Tesseract's languages."""
 
 
 class Tesseract:
@@ -47,23 +76,48 @@ class Tesseract:
 
     def _turn(self, image: Image.Image) -> int:
         """Return how far the page is turned; 0 where there is too little text to tell."""
-        told = dict(line.split(":", 1) for line in self._run(_pixels(image), "--psm", "0").splitlines() if ":" in line)
+        told = _detected(self._run(_pixels(image), "--psm", "0"))
         if float(told.get("Orientation confidence", 0)) < 2:
             return 0
         return int(told.get("Orientation in degrees", 0)) % 360
 
     def _run(self, picture: bytes, *arguments: str) -> str:
-        done = subprocess.run(  # its own threads make it eight times slower
-            [self._command, "stdin", "stdout", *arguments],
-            executable=self._command,  # named, so that the hook of the process knows it on Windows too
-            input=picture,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-            cwd=os.path.abspath(os.sep),
-            check=False,
-        )
-        return done.stdout.decode("utf-8", "replace")
+        return _output(self._command, picture, *arguments)
+
+
+def _output(command: str, picture: bytes, *arguments: str) -> str:
+    done = subprocess.run(  # its own threads make it eight times slower
+        [command, "stdin", "stdout", *arguments],
+        executable=command,  # named, so that the hook of the process knows it on Windows too
+        input=picture,
+        capture_output=True,
+        timeout=_TIMEOUT_S,
+        env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+        cwd=os.path.abspath(os.sep),
+        check=False,
+    )
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _detected(told: str) -> dict[str, str]:
+    """Return what Tesseract says of orientation and script, by name."""
+    return dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+
+
+def script_of(image: Image.Image) -> str:
+    """Return the script of an upright page, by its name in Tesseract; "" where that is not installed or not sure."""
+    command = program()
+    if not command or "osd" not in languages():
+        return ""
+    told = _detected(_output(command, _pixels(image), "--psm", "0"))
+    return told.get("Script", "").strip() if float(told.get("Script confidence", 0)) >= _SURE_OF_SCRIPT else ""
+
+
+def languages_for(script: str, installed: Sequence[str]) -> tuple[str, ...]:
+    """Return the installed languages of a script; of all scripts that RapidOCR lacks where it is not known."""
+    codes = OTHER_SCRIPTS.get(script, "") if script else " ".join(OTHER_SCRIPTS.values())
+    wanted = (f"script/{script}", *codes.split())
+    return tuple(code for code in dict.fromkeys(wanted) if code in installed)
 
 
 def program() -> str:

@@ -31,6 +31,8 @@ class _Shared:
     def __init__(self, package: Package, losses: Losses) -> None:
         self.package, self.losses = package, losses
         self.main = package.main()
+        if self.main.first("vbaProject") is not None:
+            losses.note("macro")
         self.styles = Styles(_root(package.linked(self.main, "styles")))
         self.lists = _root(package.linked(self.main, "numbering"))
         self.comments = Comments(package, self.main)
