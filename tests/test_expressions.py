@@ -19,11 +19,12 @@ FEWEST = 1_000  # expressions that the sources have at least: fewer were found i
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_time_of_no_expression_of_the_sources_grows_faster_than_the_text() -> None:
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, (ROOT / "src", ROOT / "tests" / "support"))))
     child = subprocess.run(
         [sys.executable, "-W", "ignore", str(ATTACKS)],
-        env=environment, stdout=subprocess.PIPE, timeout=170, check=True,
+        env=environment, stdout=subprocess.PIPE, timeout=580, check=True,
     )  # fmt: skip
     found = json.loads(child.stdout)
     assert found["faults"] == []
@@ -39,7 +40,7 @@ def test_the_time_of_no_expression_of_the_sources_grows_faster_than_the_text() -
         (r"(?:\w+\s?)+$", "match"),
         (r"\s+$", "search"),  # quadratic: from each blank to the last one
         (r"<!--.*?-->", "scan"),  # from each beginning to the end of the text
-        (r"(?<=x)\s*\n\s*y", "match"),
+        (r"(?<=x)\s*\n\s*y", "search"),
         (r"\d+\.|\d", "scan"),  # `search` ends at the first digit
         (r"(?:a{0,90}){90}b", "match"),  # linear from 8,100 letters on
     ],

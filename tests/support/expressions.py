@@ -1,7 +1,7 @@
 """Every regular expression of DocMind's sources, by what it is called and how it is used, and attacks on all of them.
 
-Run as a program it imports every module, attacks every expression, and prints what it found as JSON: a process of its
-own, because an attack may take any time, and because it must see what modules compile while they are imported.
+Run as a program it collects them, attacks each, and prints what it found as JSON: a process of its own, because an
+attack may take any time, and because it must see what modules compile while they are imported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import importlib
 import inspect
 import json
 import logging
-import pkgutil
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -22,9 +21,6 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from backtracking import Method, fault_of
-
-SCRIPTS = ("docmind.__main__", "docmind.ui.pages")
-"""Modules that run when they are imported: their expressions are those that stand in their sources."""
 
 BOUNDED = {
     "answers/asking.py _rules": "answers.asking.LONGEST",
@@ -105,6 +101,12 @@ class Site(NamedTuple):
     used: str
     arguments: list[ast.expr]
     is_local: bool
+    is_named: bool  # the name is that of the expression itself, not of what holds it
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the expression stands in the source as it is."""
+        return bool(self.arguments) and isinstance(self.arguments[0], ast.Constant)
 
     def __str__(self) -> str:
         return f"{self.path} {self.name}"
@@ -129,25 +131,37 @@ class Collected(NamedTuple):
 def sites_in(tree: ast.AST, path: str) -> Iterator[Site]:
     """Yield every call of `re`, and every mention of a function of `re` as a value."""
     called: set[int] = set()
+    named = {id(value): name for node in ast.iter_child_nodes(tree) for name, value in _assigned(node)}
 
     def visit(node: ast.AST, name: str, parent: ast.AST | None, *, is_local: bool) -> Iterator[Site]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             name, is_local = node.name, True
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and not is_local:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            name = next((one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)), name)
+        name = named.get(id(node), name)
         if isinstance(node, ast.Call) and (function := _of_re(node.func)):
             called.add(id(node.func))
             flags = [one.value for one in node.keywords if one.arg == "flags"]
             given = [node.args[0], *(flags or node.args[_PLACES_OF_FLAGS[function] :][:1])]
             used = parent.attr if isinstance(parent, ast.Attribute) else ""
-            yield Site(path, node.lineno, node.end_lineno or node.lineno, name, function, used, given, is_local)
+            lines = node.lineno, node.end_lineno or node.lineno
+            yield Site(path, *lines, name, function, used, given, is_local, id(node) in named)
         elif isinstance(node, ast.Attribute) and (function := _of_re(node)) and id(node) not in called:
-            yield Site(path, node.lineno, node.end_lineno or node.lineno, name, function, "", [], is_local)
+            yield Site(path, node.lineno, node.lineno, name, function, "", [], is_local, is_named=False)
         for child in ast.iter_child_nodes(node):
             yield from visit(child, name, node, is_local=is_local)
 
     yield from visit(tree, "", None, is_local=False)
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a statement of a module assigns, each with its value."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    for target in targets:
+        value = node.value  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = list(zip(target.elts, value.elts, strict=True))
+        else:
+            pairs = [(target, value)]
+        yield from ((one.id, said) for one, said in pairs if isinstance(one, ast.Name) and said is not None)
 
 
 def _of_re(node: ast.AST) -> str:
@@ -161,7 +175,7 @@ class _Watch:
     """Notes what is compiled while it lasts, with the place in the sources that asked for it."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root = f"{root}/"
         self.seen: dict[tuple[str, int], list[re.Pattern[Any]]] = {}
 
     def __enter__(self) -> _Watch:
@@ -170,9 +184,9 @@ class _Watch:
         def compile_(pattern: Any, flags: Any) -> Any:
             made = self._compile(pattern, flags)
             caller = sys._getframe(2)
-            path = Path(caller.f_code.co_filename)
-            if path.is_relative_to(self._root):
-                self.seen.setdefault((path.relative_to(self._root).as_posix(), caller.f_lineno), []).append(made)
+            path = caller.f_code.co_filename
+            if path.startswith(self._root):
+                self.seen.setdefault((path.removeprefix(self._root), caller.f_lineno), []).append(made)
             return made
 
         re._compile = compile_  # pyright: ignore[reportAttributeAccessIssue]
@@ -183,25 +197,25 @@ class _Watch:
 
 
 def collect(package: ModuleType) -> Collected:
-    """Import every module of a package, `SCRIPTS` apart, and return its expressions."""
+    """Return the expressions of a package; modules are imported that put expressions together."""
     root = Path(inspect.getfile(package)).parent
-    trees = {path.relative_to(root).as_posix(): ast.parse(path.read_text("utf-8")) for path in root.rglob("*.py")}
+    texts = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in root.rglob("*.py")}
+    trees = {path: ast.parse(text) for path, text in texts.items() if re.search(r"^import re$", text, re.M)}
     sites = {path: list(sites_in(tree, path)) for path, tree in trees.items()}
     modules: dict[str, ModuleType] = {}
     with _Watch(root) as watch:
-        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.startswith(SCRIPTS):
-                module = importlib.import_module(found.name)
-                modules[Path(inspect.getfile(module)).relative_to(root).as_posix()] = module
+        for path in sorted(sites):
+            parts = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            if not all(site.is_constant for site in sites[path]):
+                modules[path] = importlib.import_module(f"{package.__name__}.{parts}")
         for path, module in modules.items():
             if local := {site.name for site in sites[path] if site.is_local}:
                 _fill_caches(module, local)
+    public = {site.name for listed in sites.values() for site in listed if not (site.is_local or site.name[:1] == "_")}
+    for path, text in texts.items():
+        if path not in trees and not public.isdisjoint(re.findall(r"\b[A-Z][A-Z_]+\b", text)):
+            trees[path] = ast.parse(text)
     uses = _Uses(trees)
-    by_name: dict[tuple[Any, int], set[Method]] = {}
-    for path, module in modules.items():
-        for name, value in vars(module).items():
-            if isinstance(value, re.Pattern):
-                by_name.setdefault((value.pattern, value.flags), set()).update(uses.of(path, name))
     expressions: dict[tuple[Any, int], Expression] = {}
     unknown = []
     for path, listed in sites.items():
@@ -215,7 +229,8 @@ def collect(package: ModuleType) -> Collected:
                 held = expressions.setdefault(key, Expression(one))
                 held.places.add(str(site))
                 at_once = [_METHODS[called] for called in (site.used, site.called) if called in _METHODS]
-                held.methods.update(at_once[:1] or by_name.get(key) or uses.without_name(path))
+                by_name = uses.of(path, site.name) if site.is_named else set()
+                held.methods.update(at_once[:1] or by_name or uses.without_name(path))
     return Collected(list(expressions.values()), unknown)
 
 
@@ -256,15 +271,20 @@ class _Uses:
         self._imported: dict[str, set[str]] = {}
         self._nameless: dict[str, set[Method]] = {}
         for path, tree in trees.items():
-            parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-            for node in ast.walk(tree):
-                if isinstance(node, ast.ImportFrom):
-                    for alias in node.names:
-                        self._imported.setdefault(alias.name, set()).add(path)
-                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    self._uses.setdefault((path, node.id), set()).update(_used(node, parents))
-                elif isinstance(node, ast.Attribute):
-                    self._note(path, node)
+            self._read(path, tree)
+
+    def _read(self, path: str, tree: ast.AST) -> None:
+        waiting: list[tuple[ast.AST, ast.AST | None, ast.AST | None]] = [(tree, None, None)]
+        while waiting:
+            node, parent, above = waiting.pop()
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    self._imported.setdefault(alias.name, set()).add(path)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._uses.setdefault((path, node.id), set()).update(_used(parent, above))
+            elif isinstance(node, ast.Attribute):
+                self._note(path, node)
+            waiting += [(child, node, parent) for child in ast.iter_child_nodes(node)]
 
     def _note(self, path: str, node: ast.Attribute) -> None:
         name = node.value.id if isinstance(node.value, ast.Name) else ""
@@ -285,10 +305,8 @@ class _Uses:
         return found | (set() if name.startswith("_") else self._uses.get(("", name), set()))
 
 
-def _used(node: ast.Name, parents: Mapping[int, ast.AST]) -> set[Method]:
-    """Return how a mention of an expression uses it: by the method that is called, or in ways that are not known."""
-    parent = parents.get(id(node))
-    call = parents.get(id(parent))
+def _used(parent: ast.AST | None, call: ast.AST | None) -> set[Method]:
+    """Return how a name is used by what stands around it: by the method that is called, or in ways not known."""
     if isinstance(parent, ast.Attribute) and parent.attr in ("pattern", "flags", "groups", "groupindex"):
         return set()  # of what it is a part of, that is another expression
     if not isinstance(parent, ast.Attribute) or parent.attr not in _METHODS:
