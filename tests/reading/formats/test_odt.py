@@ -206,6 +206,15 @@ def test_tables_with_spans_headers_and_repeats() -> None:
     assert (table.header_rows, table.caption) == (1, "Table 1: Trees")
 
 
+def test_cells_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.odt.tables.MOST_CELLS", 5)
+    repeated = f'<table:table-row table:number-rows-repeated="4">{cell("Oak")}{cell("12")}</table:table-row>'
+    (table,), losses = read(odt(f"<table:table>{repeated}</table:table>"))
+    assert isinstance(table, Table)
+    assert [[shown_in(cell) for cell in row] for row in table.rows] == [["Oak", "12"]] * 2
+    assert [(loss.kind, loss.count) for loss in losses] == [("cell", 4)]
+
+
 def test_a_table_in_a_cell_is_part_of_its_text() -> None:
     inner = f"<table:table>{row(cell('1'), cell('2'))}</table:table>"
     outer = f"<table:table-cell>{p('b')}{inner}</table:table-cell>"

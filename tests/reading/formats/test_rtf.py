@@ -246,3 +246,11 @@ def test_mutants_are_read_or_refused(seed: int) -> None:
             del data[other:]
     with contextlib.suppress(ReadingError):
         reader("rtf")(Upload("a.rtf", bytes(data)), "rtf", Rules())
+
+
+def test_cells_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.rtf.flow.MOST_CELLS", 5)
+    (table,), _facts, losses = read(rtf(r"\trowd\cellx100\cellx200\intbl Oak\cell 12\cell\row" * 4))
+    assert isinstance(table, Table)
+    assert [[shown_in(cell) for cell in row] for row in table.rows] == [["Oak", "12"]] * 2
+    assert [(loss.kind, loss.count) for loss in losses] == [("cell", 4)]
