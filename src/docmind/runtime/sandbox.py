@@ -21,11 +21,11 @@ import ctypes
 import errno
 import os
 import socket
+import struct
 import sys
 from collections.abc import Iterable, Sequence
-from glob import glob
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from docmind.runtime import landlock, seccomp
 from docmind.runtime.limits import Limits
@@ -48,6 +48,7 @@ _ABOUT_SYSTEM = (
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x1000_0000, 0x4000_0000
 _REFUSED, _NOT_KNOWN = seccomp.ERRNO | errno.EACCES, seccomp.ERRNO | errno.ENOSYS
 _INT = 0xFFFF_FFFF
+_PT_INTERP = 3
 
 # No child needs these.
 _NEVER = (
@@ -194,18 +195,31 @@ def _startable(programs: Sequence[str]) -> list[str]:
     """Return these programs and what starts them: the loader of libraries, and for a script all that it may call."""
     if not programs:
         return []
-    loaders = [*glob("/lib*/ld-*.so*"), *glob("/lib/ld-*.so*"), *glob("/lib64/ld-*.so*"), *glob("/lib/*/ld-*.so*")]
-    others = [place for place in _OTHER_LIBRARIES if any(program.startswith(f"{place}/") for program in programs)]
-    is_script = any(map(_is_script, programs))
-    return [*programs, *loaders, *others, *(("/bin", *_LIBRARIES, *_OTHER_LIBRARIES) if is_script else ())]
+    found = list(programs)
+    for program in programs:
+        try:
+            with open(program, "rb") as file:
+                found += ("/bin", *_LIBRARIES, *_OTHER_LIBRARIES) if file.read(2) == b"#!" else _loader(file)
+        except OSError:  # none, or a folder
+            continue
+    return found
 
 
-def _is_script(program: str) -> bool:
-    try:
-        with open(program, "rb") as file:
-            return file.read(2) == b"#!"
-    except OSError:  # none, or a folder
-        return False
+def _loader(program: BinaryIO) -> list[str]:
+    """Return the loader that a program of 64 bits names in its header (ELF, PT_INTERP); none where it needs none."""
+    program.seek(0)
+    head = program.read(64)
+    if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":  # 64 bits, little-endian
+        return []
+    at, size, count = struct.unpack_from("<Q14xHH", head, 32)
+    program.seek(at)
+    table = program.read(size * count)
+    for start in range(0, len(table) - 39, max(size, 40)):
+        kind, offset, length = struct.unpack_from("<I4xQ16xQ", table, start)
+        if kind == _PT_INTERP:
+            program.seek(offset)
+            return [os.fsdecode(program.read(length).rstrip(b"\0"))]
+    return []
 
 
 def _filter_calls(limits: Limits) -> bool:
