@@ -107,7 +107,7 @@ def draw_saying(docmind: DocMind, info: DocumentInfo) -> None:
             )  # fmt: skip
         st.selectbox(
             _("Is a version of"), sorted(names, key=lambda one: names[one].casefold()), index=None, key=_CHOSEN,
-            format_func=lambda one: one_line(names.get(one, one)), placeholder=_("Choose a document"),
+            format_func=lambda one: one_line(names.get(str(one), "")), placeholder=_("Choose a document"),
         )  # fmt: skip
         chosen = st.session_state.get(_CHOSEN)
         st.button(
