@@ -41,7 +41,7 @@ ROOMS = {
     "torch": {"embedding", "late_interaction"},
     "transformers": {"embedding"},
     "colpali_engine": {"embedding"},
-    "cv2": {"image_match", "picture_marks"},
+    "cv2": {"image_match", "picture_marks", "reading"},
 }
 HEAVY = {
     "torch", "transformers", "llama_index", "qdrant_client", "qdrant_edge", "streamlit", "onnxruntime", "langgraph",

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import other_readers
+from archives import packed
 from shells import Shell, sentence_of
 
 pytestmark = pytest.mark.slow
@@ -36,3 +38,18 @@ def test_a_key_comes_from_standard_input_and_is_not_shown(shell: Shell) -> None:
     told = shell.run("settings", "set", "web.api_key", typed="sk-secret\n").stdout
     assert told == "web.api_key: hidden\n"
     assert "sk-secret" not in shell.run("settings", "list", "--json").stdout
+
+
+def test_a_reader_that_is_turned_on_names_what_it_can_read_now(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "class Toy:\n title = 'Toys'\n magic = (b'TOY ',)\n def read(self, data, name, losses): ...\n"
+    other_readers.install(tmp_path / "packages", monkeypatch, "docmind-toys", code, toy="Toy")
+    files = [shell.file("a.toy", b"TOY heron"), shell.file("b.toy", packed({"x": "y"}))]  # that one is not kept
+    shell.run("add", *files, code=23)
+    told = shell.run("settings", "set", "reading.readers", "toy").stdout
+    assert told.splitlines() == [
+        "reading.readers: toy",
+        "1 document was read as an archive or plain text, and one of these readers may know it.",
+        "    docmind reread a.toy",
+    ]

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import other_readers
 import papers
+from archives import packed
 from conftest import require
+from desks import settled
 from docmind.application import DocMind
 from docmind.config import ReadingSettings
 from docmind.errors import CancelledError, ReaderFailedError
-from docmind.reading import Ocr, find_pandoc, is_better_by_pandoc
+from docmind.reading import Ocr, find_pandoc, is_better_by_pandoc, is_better_by_readers, is_for_readers
 from docmind.reading.ocr.engine import AS_SET, OcrPage
 from docmind.records.documents import OcrChoice, OcrReading, Upload
 from docmind.records.query import Query
@@ -127,3 +130,41 @@ def test_a_text_is_read_anew_once_pandoc_is_there(tmp_path: Path) -> None:
         assert "list-table" not in docmind.documents.page(after.doc_id, 1).text
         passages = " ".join((hit.text or "") for hit in docmind.search(Query("height of plant 12", k=50)).hits)
         assert ("12 cm" in passages, "list-table" in passages) == (True, False)
+
+
+@pytest.mark.slow
+def test_what_was_read_or_refused_without_a_reader_is_read_again_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "from docmind.blocks import Block\nfrom docmind.reading import FileContents\n"
+        "class Toy:\n title = 'Toys'\n magic = (b'TOY ', b'PK')\n suffixes = ('toybox',)\n"
+        " def read(self, data, name, losses):\n"
+        "  told = [Block(kind='paragraph', text=f'{name} has a heron of tin.')]\n"
+        "  return FileContents(blocks=told, facts={'title': 'Toys of Ann'})\n"
+    )
+    other_readers.install(tmp_path / "packages", monkeypatch, "docmind-toys", code, toy="Toy")
+    settings = settings_in(tmp_path)
+    with DocMind(settings) as docmind:
+        docmind.queue.submit(
+            [Upload("a.toy", b"TOY heron"), Upload("b.txt", b"TOY owl"), Upload("c.toybox", packed({"x": "y"}))]
+        )
+        settled(docmind)
+        (refused,) = docmind.queue.uploads("failed")
+        assert refused.message.startswith("c.toybox is a .toybox file, which DocMind does not read")
+        text = docmind.documents.find("a.toy")
+        assert (text.kind, is_better_by_readers(text, settings.reading)) == ("txt", False)
+    with DocMind(settings.model_copy(update={"reading": ReadingSettings(readers="toy")})) as docmind:
+        now = docmind.settings.now.reading
+        assert [one.document for one in docmind.documents.all() if is_better_by_readers(one, now)] == ["a.toy"]
+        assert [one.document for one in docmind.queue.uploads("failed") if is_for_readers(one.document, now)] == [
+            "c.toybox"
+        ]
+        docmind.queue.start()
+        docmind.queue.retry([refused.upload_id])
+        settled(docmind)
+        assert docmind.documents.find("c.toybox").kind == "toy"
+        after = docmind.documents.read_again(text.doc_id)
+        assert (after.kind, after.title, is_better_by_readers(after, now)) == ("toy", "Toys of Ann", False)
+        assert docmind.documents.page(text.doc_id, 1).text == "a.toy has a heron of tin."
+        assert [hit.text for hit in docmind.search("heron of tin").hits if hit.document == "a.toy"]

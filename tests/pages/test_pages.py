@@ -23,6 +23,7 @@ from streamlit.testing.v1 import AppTest
 
 import forked
 import other_readers
+from archives import packed
 from conftest import ROOT
 from desks import settings_in, text_pdf
 from docmind.application import DocMind
@@ -1067,8 +1068,14 @@ def test_a_reader_of_another_package_is_turned_on_and_off(tmp_path: Path, monkey
     assert (switch.label.replace("\\", ""), switch.value) == ("Use the reader docmind-toys for .toy files", False)
     assert test.toggle(key="reader-pdf-docmind-toys").disabled
     assert "1.0 · MIT · Toys" in said(test)
+    mind = app_state().open()
+    mind.add([Upload("a.toy", b"TOY heron"), Upload("b.toy", packed({"x": "y"}))])
     test = applied(switch.set_value(True).run())
     assert app_state().open().settings.now.reading.readers == "toy"
+    assert [one.value.split(".")[0] for one in test.info if "one of these readers" in one.value] == [
+        "1 document was read as an archive or plain text, and one of these readers may know it"
+    ]
+    assert test.button(key="readers-again").label == "Read again"
     test = applied(test.toggle(key="reader-broken-docmind-broken").set_value(True).run())
     assert app_state().open().settings.now.reading.readers == "toy,broken"
     assert any("division by zero" in warning.value for warning in test.warning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,15 @@ from docmind.errors import ConfigError
 from docmind.records.settings import SettingInfo, SettingSource
 from docmind.wording import N_, _
 
+if TYPE_CHECKING:
+    from docmind.application import DocMind
+
 _SOURCES: dict[SettingSource, str] = {"environment": N_("set by {variable}"), "app": N_("set here"), "default": ""}
 _name = click.argument("name")
+_READERS, _NAMED = (
+    "reading.readers",
+    10,
+)  # the readers of other packages; files that are named with a command
 
 
 def _example() -> str:
@@ -111,7 +118,10 @@ def set_(name: str, value: str | None, as_json: bool) -> None:
             value = _asked(desk.settings.info(name))
         desk.settings.put({name: value})
         info = desk.settings.info(name)
+        told = _readable_now(desk) if name == _READERS and not as_json else ""
     _print(info, as_json=as_json)
+    if told:
+        click.echo(told)
 
 
 @settings.command()
@@ -123,6 +133,20 @@ def unset(name: str, as_json: bool) -> None:
         desk.settings.unset([name])
         info = desk.settings.info(name)
     _print(info, as_json=as_json)
+
+
+def _readable_now(desk: DocMind) -> str:
+    """Return what readers of other packages may read now that was read or refused without them; "" for nothing."""
+    from docmind.reading import is_better_by_readers, is_for_readers, readable_now
+
+    now = desk.settings.now.reading
+    if not now.chosen_readers():
+        return ""
+    documents = [inert(info.document) for info in desk.documents.all() if is_better_by_readers(info, now)]
+    refused = [inert(one.document) for one in desk.queue.uploads("failed") if is_for_readers(one.document, now)]
+    commands = [f"    docmind reread {shlex.quote(name)}" for name in documents[:_NAMED]]
+    commands += [f"    docmind queue retry {shlex.quote(name)}" for name in refused[:_NAMED]]
+    return "\n".join(filter(None, [readable_now(len(documents), len(refused)), *commands]))
 
 
 def _asked(info: SettingInfo) -> str:

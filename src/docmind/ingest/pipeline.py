@@ -861,7 +861,12 @@ def _ingestion_by(reading: Reading, tries: int) -> Ingestion:
 
 
 def _is_read_otherwise(info: DocumentInfo, reading: Reading) -> bool:
-    """Return whether a text in light markup is read by another program now than before, or fills other pages."""
+    """Return whether a document is of another kind now than when it was read, because a reader knows it that was off.
+
+    So is a text in light markup that another program reads now, or that fills other pages.
+    """
+    if reading.kind != info.kind:
+        return True
     by = info.ingestion.engine if info.ingestion is not None else ""
     return reading.kind in MARKED_UP and (reading.engine, reading.pages) != (by, info.pages)
 

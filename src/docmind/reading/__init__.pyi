@@ -11,7 +11,16 @@ from .ocr.engine import ENGINE_NAMES, Ocr, engines, languages, ocr_text
 from .ocr.pictures import may_be_read
 from .ocr.query_pictures import PictureText, telling, turn_of
 from .pandoc import find_pandoc, is_better_by_pandoc, pandoc_capability, version_of_pandoc
-from .plugins import FileContents, InstalledReader, installed_readers, reader_capabilities, reads_more
+from .plugins import (
+    FileContents,
+    InstalledReader,
+    installed_readers,
+    is_better_by_readers,
+    is_for_readers,
+    readable_now,
+    reader_capabilities,
+    reads_more,
+)
 from .reader import Reader, Reading
 from .sheets import is_sheet
 from .whole_text import text_of_file
@@ -36,7 +45,9 @@ __all__ = [
     "has_known_name",
     "installed_readers",
     "is_better_by_pandoc",
+    "is_better_by_readers",
     "is_code",
+    "is_for_readers",
     "is_plain",
     "is_sheet",
     "is_short_mail",
@@ -48,6 +59,7 @@ __all__ = [
     "open_picture",
     "open_query",
     "pandoc_capability",
+    "readable_now",
     "reader_capabilities",
     "reads_more",
     "telling",

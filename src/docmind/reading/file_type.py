@@ -391,7 +391,7 @@ def _in_zip(upload: Upload) -> str:
 
 def _office_kind(archive: zipfile.ZipFile, names: set[str]) -> str:
     """Return the kind of an Office file: by its relations, else by the usual names of its parts; "" for others."""
-    from docmind.reading.formats.ooxml import kind_in  # lxml, which only Office files need
+    from docmind.reading.main_part import kind_in  # lxml, which only Office files need
 
     if any(name.casefold().endswith(_RELATIONS) for name in names) and (kind := kind_in(archive)):
         return kind

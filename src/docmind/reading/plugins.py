@@ -8,6 +8,7 @@ a reader.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from docmind.errors import ReadingError, WorkerFailedError
-from docmind.reading.file_type import has_known_name
+from docmind.reading.file_type import has_known_name, is_general
 from docmind.reading.formats import engine_of
-from docmind.records.documents import Capability
+from docmind.records.documents import Capability, DocumentInfo
 from docmind.runtime import Limits, Worker, error_named, licence_of
-from docmind.wording import _
+from docmind.wording import _, ngettext, number_text
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -94,6 +95,46 @@ def usable_readers(settings: ReadingSettings) -> dict[str, str]:
 def reads_more(settings: ReadingSettings) -> frozenset[str]:
     """Return the endings of the names of files that readers of other packages read now, beyond DocMind's own."""
     return frozenset(usable_readers(settings))
+
+
+def is_for_readers(name: str, settings: ReadingSettings) -> bool:
+    """Return whether the name of a file ends in what a reader of another package reads that is on.
+
+    Asks each reader once, in a process of its own, for further endings than its kind.
+    """
+    return not has_known_name(name) and has_known_name(name, _endings(settings))
+
+
+def is_better_by_readers(info: DocumentInfo, settings: ReadingSettings) -> bool:
+    """Return whether a document was read as an archive or a text and no more, and a reader that is on may know it."""
+    name = info.read_as[0] if info.read_as else info.document
+    return info.status == "ready" and is_general(info.kind, name) and is_for_readers(name, settings)
+
+
+def readable_now(documents: int, refused: int) -> str:
+    """Return in words how many documents and refused files a reader that is on may read now; "" for none."""
+    read = ngettext(
+        "{n} document was read as an archive or plain text, and one of these readers may know it.",
+        "{n} documents were read as archives or plain text, and one of these readers may know them.",
+        documents,
+    )
+    waiting = ngettext(
+        "{n} file was refused, and one of these readers may know it.",
+        "{n} files were refused, and one of these readers may know them.",
+        refused,
+    )
+    counted = ((documents, read), (refused, waiting))
+    return " ".join(told.format(n=number_text(count)) for count, told in counted if count)
+
+
+def _endings(settings: ReadingSettings) -> frozenset[str]:
+    usable = usable_readers(settings)
+    found = set(usable)
+    for one in installed_readers():
+        if one.kind in usable:
+            with contextlib.suppress(ReadingError, WorkerFailedError):  # `reader_capabilities` says why
+                found.update(_asked(one.kind, one.package, one.version, settings.memory_mb)[1])
+    return frozenset(found)
 
 
 def entry_point(kind: str) -> EntryPoint:

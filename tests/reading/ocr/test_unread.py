@@ -129,6 +129,7 @@ def test_a_scan_in_letters_that_ocr_lacks_says_so_and_none_of_its_lines_is_sure(
     with opened(tmp_path, reading=ReadingSettings(ocr="rapidocr", workers=1)) as desk:
         added = read(desk, Upload("lease.png", png(print_of(RUSSIAN))))
         read(desk, Upload("lease-en.png", png(print_of(ENGLISH))))
+        assert added.doc_id is not None
         assert added.losses == (Loss("script", 1, "page 1"),)
         assert added.message.startswith("1 page is in letters that OCR does not know")
         coverage = desk.documents.coverage(added.doc_id)

@@ -22,8 +22,6 @@ from docmind.blocks import Picture
 from docmind.reading.formats.figures import picture_in
 
 _CHUNK = 256 << 10
-_LINKS_MAX, _HEAD = 1 << 20, 64 << 10  # bytes of the relations of a file, and of its main part, that tell its kind
-_RECORDS = ".bin"  # how the name of a part of records ends; of main parts only that of a binary workbook is no XML
 _STRICT = re.compile(rb"""(xmlns(?::[\w.-]+)?=["'])http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=["'])""")
 _USUAL = rb"\1http://schemas.openxmlformats.org/\2/2006/\3"
 
@@ -105,17 +103,14 @@ class Package:
         except UNREADABLE:
             return None
 
-    def links(self, part: str, most: int | None = None) -> dict[str, Link]:
-        """Return the relations of a part by id, those of the file for ""; none where they are missing.
-
-        Those above `most` bytes are not read.
-        """
+    def links(self, part: str) -> dict[str, Link]:
+        """Return the relations of a part by id, those of the file for ""; none where they are missing."""
         folder = posixpath.dirname(part)
         relations = relations_of(part)
         if not self.has(relations):
             return {}
         found = dict[str, Link]()
-        for said in self.xml(relations, most):
+        for said in self.xml(relations):
             target, is_external = said.get("Target") or "", said.get("TargetMode") == "External"
             if not is_external:
                 target = self._named(folder, target)
@@ -128,31 +123,6 @@ class Package:
             posixpath.normpath(posixpath.join("/", folder, name)).lstrip("/") for name in (target, unquote(target))
         )
         return plain if self.has(plain) else decoded
-
-
-_KINDS = (("wordprocessingml", "docx"), ("spreadsheetml", "xlsx"), ("presentationml", "pptx"))
-"""What the namespace of the root of the main part has, and the kind of its file."""
-
-
-def kind_in(archive: zipfile.ZipFile) -> str:
-    """Return the kind of an Office file by the root of its main part, which its relations name; "" for another file."""
-    package = Package(archive)
-    try:
-        links = package.links("", _LINKS_MAX).values()
-        main = next((one.target for one in links if one.type == "officeDocument" and package.has(one.target)), "")
-        if not main:
-            return ""
-        if main.casefold().endswith(_RECORDS):
-            return "xlsb"
-        with package.open(main) as stream:
-            head = stream.read(_HEAD)
-        parser = etree.XMLPullParser(events=("start",), resolve_entities=False, no_network=True)
-        parser.feed(head)
-        root = next((element for _event, element in parser.read_events()), None)
-    except UNREADABLE:
-        return ""
-    space = str(etree.QName(root).namespace) if root is not None else ""
-    return next((kind for sign, kind in _KINDS if f"/{sign}/" in space), "")
 
 
 def relations_of(part: str) -> str:

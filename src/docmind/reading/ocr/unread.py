@@ -147,12 +147,12 @@ def _in_rows(marks: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     for x, y, wide, high in marks.tolist():
         joined[y + int(0.3 * high) : y + int(0.7 * high) + 1, x : x + wide + int(_NEAR * high)] = 1
     count, labels = cv2.connectedComponents(joined, connectivity=8)
-    row = labels[marks[:, 1] + marks[:, 3] // 2, marks[:, 0]]
+    row: np.ndarray = labels[marks[:, 1] + marks[:, 3] // 2, marks[:, 0]]
     tall = marks[:, 3].astype(float)
     letters = np.maximum(np.bincount(row, minlength=count), 1)
     mean, square = (np.bincount(row, weights=each, minlength=count) / letters for each in (tall, tall**2))
     is_row = (letters >= _ROW) & (square - mean**2 <= (_EVEN * mean) ** 2)
-    return np.take(is_row, row)
+    return is_row[row.astype(np.intp)]
 
 
 def _within(line: Spot, points: np.ndarray) -> np.ndarray:

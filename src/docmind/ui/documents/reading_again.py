@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from docmind.errors import CancelledError
-from docmind.reading import ENGINE_NAMES, engines, find_pandoc, is_better_by_pandoc, languages
+from docmind.reading import ENGINE_NAMES, engines, find_pandoc, is_better_by_pandoc, is_better_by_readers, languages
 from docmind.records.documents import DocumentInfo
 from docmind.rich_text import escape
 from docmind.ui.app import errors, long_work
@@ -28,8 +28,10 @@ def can_be(info: DocumentInfo) -> bool:
 
 
 def is_better_now(docmind: DocMind, info: DocumentInfo) -> bool:
-    """Return whether a text was read without pandoc, which is there now."""
+    """Return whether pandoc, or a reader of another package, reads a document now that was read without it."""
     settings = docmind.settings.now.reading
+    if is_better_by_readers(info, settings):
+        return True
     return info.status == "ready" and is_better_by_pandoc(info) and bool(find_pandoc(settings.pandoc))
 
 
