@@ -76,7 +76,7 @@ def test_a_set_of_beir_has_no_groups_and_is_told(shell: Shell) -> None:
 
 @pytest.mark.parametrize("answerable", [0, 1])
 def test_a_run_is_told_whatever_it_lacks(answerable: int) -> None:
-    figures = dict.fromkeys(METRICS, Figure(0.5, 0.4, 0.6)) if answerable else {}
+    figures = {str(metric): Figure(0.5, 0.4, 0.6) for metric in METRICS} if answerable else {}
     run = Run("ab", 0, "birds", "1", 10, 1, answerable, 1.0, {}, {}, figures)
     lines = _table(run).splitlines()
     assert "birds  1 query  nDCG@10 " + ("0.500" if answerable else "-") in lines[0]

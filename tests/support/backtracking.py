@@ -39,7 +39,7 @@ _RUNS = 4  # before a growth is believed
 _MANY = 10  # times from which on a repetition is pumped
 _LETTERS = 24  # single letters that are tried on an expression
 _SAMPLES = 6  # texts that one repetition matches
-_TAILS = ("", "!a\n\n!a")  # the end of the text; what neither letters, digits, blanks nor anything but line breaks match
+_TAILS = ("", "!a\n\n!a")  # the end of the text; what neither letters, digits, blanks nor `[^\n]` match
 _POOL = [chr(code) for code in (*range(32, 127), 9, 10)] + list("éÉßñçã–—“”«·•…§º°€\u00a0\u202f\u200b中اя٣²\ufdd0")
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 

@@ -253,9 +253,7 @@ def _written(site: Site, names: Mapping[str, Any]) -> list[re.Pattern[Any]]:
     for values in product(*local.values()):
         scope = {**around, **dict(zip(local, values, strict=True))}
         try:
-            pattern, *flags = [
-                eval(compile(ast.Expression(one), site.path, "eval"), scope) for one in site.arguments
-            ]
+            pattern, *flags = [eval(compile(ast.Expression(one), site.path, "eval"), scope) for one in site.arguments]
         except (NameError, ValueError):  # a local name that is not given, or no expression
             continue
         if isinstance(pattern, str | bytes):

@@ -54,7 +54,8 @@ _FORMS_OF_IDENTIFIERS = (  # by the words that ask for them
     (_CALLED, frozenset({"phone", "telephone", "telefone", "telefono", "telefon", "telefonnummer", "fax"})),
 )
 _LASTING = re.compile(  # `14 days`, `fourteen working days`
-    r"(?:(?<!\d)\d++(?:[.,]\d++)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
+    r"(?:(?<!\d)\d++(?:[.,]\d++)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?"
+    r"(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
     r"horas?|dias?|días?|semanas?|mes(?:es)?|anos?|años?|minuten|stunden?|tagen?|tage|wochen?|monaten?|monate|jahren?|"
     r"jahre|heures?|jours?|semaines?|mois|ans)\b",
     re.IGNORECASE,
@@ -295,7 +296,7 @@ def _numbers(text: str) -> list[Value]:
     begun = re.finditer(r"^[^\S\n]*+(?=\S)", lowered, re.MULTILINE)
     markers = [(at.end(), match.end()) for at in begun if (match := _MARKER.match(lowered, at.end()))]
     markers = sorted([*markers, *(match.span() for match in _NUMBERED_HEADING.finditer(text))])
-    furthest = list(accumulate((end for _start, end in markers), max, initial=0))  # of the first markers, by their count
+    furthest = list(accumulate((end for _start, end in markers), max, initial=0))  # of the first n markers
     found = [one for one in values(text) if one.kind in ("number", "identifier")]
     return [one for one in found if one.start >= furthest[bisect_right(markers, one.start, key=itemgetter(0))]]
 

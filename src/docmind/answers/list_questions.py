@@ -101,7 +101,8 @@ def _forms() -> _Forms:
         (
             name,
             re.compile(
-                rf"(?:(?:{frame['lead']}) )?(?:{frame['beside']} ){{0,6}}{nouns}(?: (?:{frame['copula']}|{frame['named']})){{0,3}}"
+                rf"(?:(?:{frame['lead']}) )?(?:{frame['beside']} ){{0,6}}{nouns}"
+                rf"(?: (?:{frame['copula']}|{frame['named']})){{0,3}}"
                 rf"(?: (?:{frame['everywhere']}|{frame['within']} {frame['everywhere']}|{frame['within']} "
                 rf"(?:{frame['article']} )?(?P<place>.+?)(?: {frame['behind']})?))?"
             ),

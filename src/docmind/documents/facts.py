@@ -9,7 +9,6 @@ import re
 from datetime import UTC, datetime
 
 from docmind.documents.dates import day_text
-
 from docmind.documents.placeholders import is_placeholder
 
 _TOOL_AUTHOR = re.compile(  # beside what stands for any value that nobody gave

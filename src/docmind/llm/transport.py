@@ -30,7 +30,8 @@ _SPARE = 1024 * 1024  # bytes that a server may send in addition to its tokens
 _PER_TOKEN = 4096  # bytes: the JSON around one token is about 300
 _OF_IMAGES = re.compile(r"\bimages?\b|image_url|\bimage[ _]input|\bvision\b|\bmulti-?modal|\bmmproj", re.IGNORECASE)
 _OF_CONTEXT = re.compile(
-    r"\bcontext\b(?:(?!\bcontext\b).)*\b(?:size|length|window)|exceed(?:(?!exceed).)*\bcontext|\bcontext_length", re.IGNORECASE
+    r"\bcontext\b(?:(?!\bcontext\b).)*\b(?:size|length|window)|exceed(?:(?!exceed).)*\bcontext|\bcontext_length",
+    re.IGNORECASE,
 )
 _OF_REQUEST = frozenset({400, 413, 415, 422})  # the request cannot be used, whatever the body says of it
 _CONTROLS = dict.fromkeys(code for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t")

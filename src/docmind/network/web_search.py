@@ -25,7 +25,7 @@ _MOST = 10
 _TITLE, _EXCERPT, _ADDRESS = 200, 600, 2_000
 _BYTES = 4 * 1024 * 1024
 _AHEAD = 20  # of what is shown: markup may stand before it
-_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|</?[a-z][^<>]*>", re.DOTALL | re.IGNORECASE)
+_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)|</?[a-z][^<>]*>", re.S | re.IGNORECASE)
 _LINK = re.compile(r"https?://[^\s<>\"'\\@/?#]+(?:[/?#][^\s<>\"\\]*)?", re.IGNORECASE)
 
 

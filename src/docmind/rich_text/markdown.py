@@ -17,7 +17,8 @@ _JOINER = "\u2060"
 _SIDES = {"left": ":--", "right": "--:", "center": ":-:"}
 _FOUND_IN_CODE = re.compile(r":(?=material/)", re.IGNORECASE)
 
-_SLASHES = re.compile(r"(?:(?<!`)|(?<=\\`))(`++).*?\1|\\(.)", re.DOTALL)  # every backtick that is not escaped is DocMind's own
+# Every backtick that is not escaped is DocMind's own.
+_SLASHES = re.compile(r"(?:(?<!`)|(?<=\\`))(`++).*?\1|\\(.)", re.DOTALL)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _MEANT = "\n\\`*_[]<>~|$"
 _AT_START = "#+-="  # headings, list items, underlines

@@ -49,7 +49,11 @@ def _org(lines: list[str]) -> _Found:
         if line[:8].lower() in ("#+begin_", "#+end_so", "#+end_ex"):
             is_block = line[2:7].lower() == "begin"
         found, title = (None, None) if is_block else (_ORG.match(line.rstrip()), _ORG_TITLE.match(line.rstrip()))
-        heading = Part(_ORG_TAGS.sub("", found[2])[:_LONGEST], len(found[1])) if found else Part(title[1][:_LONGEST], 1) if title else None
+        heading = None
+        if found:
+            heading = Part(_ORG_TAGS.sub("", found[2])[:_LONGEST], len(found[1]))
+        elif title:
+            heading = Part(title[1][:_LONGEST], 1)
         yield at, (at + 1, heading)
 
 

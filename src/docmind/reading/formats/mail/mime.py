@@ -223,7 +223,8 @@ def body_of(part: Message, kind: str, data: bytes) -> Body:
         return Body("html", mended(text_of(data, charset)))
     text = mended(declared_text(data, charset))
     if kind in ("text/enriched", "text/richtext"):
-        return Body("text", re.sub(r"<(?:param>.{0,1000}?</param|/?[\w-]{1,40})>", "", text, flags=re.S).replace("<<", "<"))
+        plain = re.sub(r"<(?:param>.{0,1000}?</param|/?[\w-]{1,40})>", "", text, flags=re.S)
+        return Body("text", plain.replace("<<", "<"))
     is_flowed = _parameter(part, "format").lower() == "flowed"
     return Body("text", text, is_flowed, is_flowed and _parameter(part, "delsp").lower() == "yes")
 

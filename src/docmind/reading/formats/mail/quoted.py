@@ -26,8 +26,9 @@ ATTRIBUTION = re.compile(
 )
 """A line that says whose words follow: `On 2 June 2025, Jo Lind wrote:`."""
 _DIVIDER = re.compile(
-    r"(?:[\s*_>]*+-++)*+(?<=--)\s*+(?P<what>original[- ]message|original-nachricht|ursprüngliche nachricht|mensagem original"
-    r"|mensaje original|message d['’]origine|message original|messaggio originale|oorspronkelijk bericht|reply message"
+    r"(?:[\s*_>]*+-++)*+(?<=--)\s*+(?P<what>"
+    r"original[- ]message|original-nachricht|ursprüngliche nachricht|mensagem original|"
+    r"mensaje original|message d['’]origine|message original|messaggio originale|oorspronkelijk bericht|reply message"
     r"|(?P<forward>forwarded message|weitergeleitete nachricht|mensagem encaminhada|mensagem reencaminhada"
     r"|mensaje reenviado|message transféré|messaggio inoltrato|doorgestuurd bericht))\b[^\n]{0,60}"
     r"|(?P<begin>begin forwarded message|anfang der weitergeleiteten (?:e-mail|nachricht)"

@@ -33,7 +33,8 @@ _ENTRY = re.compile(r"\\bibitem(?:\[[^\]\n]{0,200}\])?\s*\{([^{}\n]{1,100})\}")
 # LaTeX: environments whose arguments pandoc would take for text, and such that some classes define.
 _WRAPPERS = re.compile(
     r"\\(?:begin|end)\{(?:multicols\*?|adjustwidth|spacing|otherlanguage\*?|wrapfigure|adjustbox|columns|column|"
-    r"tcolorbox|mdframed|framed|subfigure|sloppypar|onehalfspace|cvcolumns)\}(?:[ \t]*(?:\[[^\]\n]{0,400}\]|\{[^{}\n]*\}))*"
+    r"tcolorbox|mdframed|framed|subfigure|sloppypar|onehalfspace|cvcolumns)\}"
+    r"(?:[ \t]*(?:\[[^\]\n]{0,400}\]|\{[^{}\n]*\}))*"
 )
 _THEOREMS = ("theorem", "lemma", "definition", "corollary", "proposition", "example", "remark", "conjecture", "axiom")
 _DOCUMENT = r"\begin{document}"
