@@ -214,6 +214,8 @@ def without_spelling(data: bytes) -> bytes:
     """
 
     def bare(match: re.Match[bytes]) -> bytes:
+        if not match[3]:  # a stream without an end
+            return match[0]
         try:
             content = zlib.decompress(match[2])
         except zlib.error:
