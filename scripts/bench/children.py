@@ -46,7 +46,7 @@ def bench_children() -> None:
 def _started() -> tuple[float, float, float]:
     """Start a reading process; return ms until it answers, its processor time in ms, and the MB it shares with none."""
     began = time.perf_counter()
-    worker = Worker(_ENTRY, Limits(memory_mb=2_048, file_mb=0))
+    worker = Worker(_ENTRY, Limits(memory_mb=2_048, file_mb=0, is_confined=True))
     try:
         worker.isolation()
         wall_ms = (time.perf_counter() - began) * 1000

@@ -112,7 +112,7 @@ def _print(done: CheckReport | RepairReport) -> None:
     if report.unchecked:
         click.echo(_("Not checked: {parts}").format(parts=", ".join(map(_, report.unchecked))))
     if report.readers:
-        click.echo(_("Programs and packages that read files:"))
+        click.echo(_("What reads files, and what holds it:"))
     for part in report.readers:
         what = f"{_(part.state):8} {_(part.name)}: {part.detail}"
         click.echo(f"  {inert(what)}" + (f" ({inert(part.hint)})" if part.hint else ""))

@@ -9,7 +9,6 @@ describe  in   {reader: kind}
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, BinaryIO, TypeVar, get_args
@@ -88,7 +87,6 @@ def _read(reader: Any, kind: str, upload: Upload, header: dict[str, Any], outgoi
 
 def _loaded(kind: str) -> Any:
     """Import a reader. Raises whatever its code raises, and `ReaderFailedError` where it is none."""
-    sys.dont_write_bytecode = True
     found = entry_point(kind).load()
     reader = found() if isinstance(found, type) else found
     is_one = isinstance(getattr(reader, "title", None), str) and callable(getattr(reader, "read", None))

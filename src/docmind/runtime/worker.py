@@ -404,6 +404,7 @@ def main(entry: str, limits: Limits, isolation: tuple[Way, ...] = ()) -> None:
     threading.Thread(target=_follow_parent, args=(os.getppid(),), daemon=True).start()
     if not limits.network:
         _refuse_python_calls()
+    sys.dont_write_bytecode |= limits.is_confined
     if limits.is_confined and not limits.writes:
         sandbox.refuse_changes(limits.starts)
     apply(limits)
