@@ -228,9 +228,9 @@ def collect(package: ModuleType) -> Collected:
                 key = one.pattern, one.flags
                 held = expressions.setdefault(key, Expression(one))
                 held.places.add(str(site))
-                at_once = [_METHODS[called] for called in (site.used, site.called) if called in _METHODS]
+                at_once: list[Method] = [_METHODS[called] for called in (site.used, site.called) if called in _METHODS]
                 by_name = uses.of(path, site.name) if site.is_named else set()
-                held.methods.update(at_once[:1] or by_name or uses.without_name(path))
+                held.methods.update(set(at_once[:1]) or by_name or uses.without_name(path))
     return Collected(list(expressions.values()), unknown)
 
 
