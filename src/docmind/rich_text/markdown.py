@@ -7,7 +7,9 @@ mathematics between dollar signs, diagrams in code. `escape` breaks such syntax;
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from docmind.records.rich_text import Block, Break, Code, Inline, Items, Paragraph, Quote, Run, SentenceEnd, Table
 from docmind.rich_text.parse import blocks_of
@@ -22,8 +24,7 @@ _SLASHES = re.compile(r"(?:(?<!`)|(?<=\\`))(`++).*?\1|\\(.)", re.DOTALL)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _MEANT = "\n\\`*_[]<>~|$"
 _AT_START = "#+-="  # headings, list items, underlines
-_LINE_START = re.compile(r"[\s>*+\\-]*(?:\d+[.)]\s+)?")
-_ITEM_NUMBER = re.compile(r"[\s>*+\\-]*\d+")
+_LINE_START = re.compile(r"(?P<marks>[\s>*+\\-]*+)(?:(?P<number>\d++)(?:[.)](?P<blanks>\s++))?)?")
 _ENTITY = re.compile(r"(?:\\?#)?\w+\\?;")
 
 Badge = Callable[[int], str]
@@ -46,14 +47,22 @@ def lean(markdown: str) -> str:
     For files that people also read as plain text; not for Streamlit, which interprets more. Code stays as it is.
     """
 
+    starts = [0, *(found.end() for found in re.finditer("\n", markdown))]
+
+    @cache
+    def begun(line: int) -> re.Match[str]:
+        found = _LINE_START.match(markdown, starts[line])
+        assert found is not None, "it may be empty"
+        return found
+
     def slash(match: re.Match[str]) -> str:
         char = match[2]
         if not char or char in _MEANT:
             return match[0]
-        before = markdown[markdown.rfind("\n", 0, match.start()) + 1 : match.start()]
+        at, line = match.start(), begun(bisect_right(starts, match.start()) - 1)
         is_meant = (
-            (char in _AT_START and _LINE_START.fullmatch(before))
-            or (char in ".)" and _ITEM_NUMBER.fullmatch(before))
+            (char in _AT_START and (at <= line.end("marks") or line.start("blanks") < at <= line.end("blanks")))
+            or (char in ".)" and line.start("number") < at <= line.end("number"))
             or (char == "&" and _ENTITY.match(markdown, match.end()))
         )
         return match[0] if is_meant else char
