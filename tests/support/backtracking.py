@@ -35,9 +35,9 @@ SLOWEST_S = 0.2
 SLOWEST_BOUNDED_S = 0.02
 """Seconds that are too many where the text is short."""
 
-_RUNS = 4  # before a growth is believed
+_RUNS, _CLEAR_S = 4, 0.005  # before a growth is believed; a time that noise hardly changes, of which one run is enough
 _MANY = 10  # times from which on a repetition is pumped
-_LETTERS = 24  # single letters that are tried on an expression
+_LETTERS = 16  # single letters that are tried on an expression
 _SAMPLES = 6  # texts that one repetition matches
 _TAILS = ("", "!a\n\n!a")  # the end of the text; what neither letters, digits, blanks nor `[^\n]` match
 _POOL = [chr(code) for code in (*range(32, 127), 9, 10)] + list("éÉßñçã–—“”«·•…§º°€\u00a0\u202f\u200b中اя٣²\ufdd0")
@@ -79,8 +79,7 @@ def fault_of(pattern: re.Pattern[Any], method: Method, longest: int | None = Non
             continue
         texts = [_encoded(pattern, _text(lead, unit, tail, length)) for length in (SHORT, LONG, 2 * LONG)]
         growth = inf if taken >= HOPELESS_S else min(_growth(run, *pair) for pair in pairwise(texts))
-        is_slow = taken > SLOWEST_S and min(_seconds(run, long) for _ in range(3)) > SLOWEST_S
-        if growth > FACTOR or is_slow:
+        if growth > FACTOR or (taken > SLOWEST_S and min(_seconds(run, long) for _ in range(3)) > SLOWEST_S):
             return Fault(method, lead, unit, tail, growth, taken)
     return None
 
@@ -93,7 +92,7 @@ def _growth(run: Callable[[Any], object], short: Any, long: Any) -> float:
         least_short = min(least_short, _seconds(run, short))
         least_long = min(least_long, _seconds(run, long))
         growth = least_long / max(least_short, 1e-7)
-        if growth <= FACTOR:
+        if growth <= FACTOR or least_short > _CLEAR_S:
             break
     return growth
 
@@ -236,16 +235,19 @@ class _Maker:
             self._letters[key] = next((char for char in preferred if accepts(char)), "")
         return self._letters[key]
 
-    def _telling(self, atoms: list[Any]) -> list[str]:
-        """Return one letter for each set of these classes that holds it, those of most classes first."""
-        distinct = {repr(atom): atom for atom in atoms}
-        tests = [self._accepts(atom) for atom in distinct.values()]
-        letters: dict[tuple[bool, ...], str] = {}
+    def _telling(self, pumped: list[Any]) -> list[str]:
+        """Return letters that repetitions match, one for each set of the classes of the expression that holds it.
+
+        `pumped` are the classes of the repetitions; letters of most of these come first.
+        """
+        all_tests = {repr(atom): self._accepts(atom) for atom in _atoms(self._parsed)}
+        tests = [all_tests[key] for key in dict.fromkeys(map(repr, pumped))]
+        letters: dict[tuple[bool, ...], tuple[int, str]] = {}
         for char in self._pool:
-            held = tuple(test(char) for test in tests)
-            if any(held):
-                letters.setdefault(held, char)
-        return [letters[held] for held in sorted(letters, key=sum, reverse=True)[:_LETTERS]]
+            count = sum(test(char) for test in tests)
+            if count:
+                letters.setdefault(tuple(test(char) for test in all_tests.values()), (-count, char))
+        return [char for _count, char in sorted(letters.values(), key=lambda one: one[0])[:_LETTERS]]
 
     def _accepts(self, atom: Any) -> Callable[[str], bool]:
         alone = parser.SubPattern(self._state, [atom])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from docmind.blocks import IMPORTS, PageBlock
 
 _LINE = re.compile(r"[^\n]+")
-_NAME = re.compile(r"[@\w$](?:[\w$@./:\\*+-]*[\w$+*])?|\.{1,2}/[\w./-]+")
+_NAME = re.compile(r"[@\w$](?:[@./:\\-]{0,20}+[\w$+*]++)*+|\.{1,2}/[\w./-]+")
 _PARTED = re.compile(r"::|[./\\:]")
 _ENDING = re.compile(r"\.(?:h|hh|hpp|hxx|js|mjs|ts|tsx|jsx|rb|py|php|css|scss)$")
 _COMMENT = re.compile(r"\s(?://|#(?!\s*include)|--)\s.*$|/\*.*?(?:\*/|$)", re.MULTILINE)

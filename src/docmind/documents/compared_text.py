@@ -22,7 +22,7 @@ _JOINT = r"(?:[-\u2010\u2011\u00ad](?:[ \t]*\n[ \t]*)?|[’'.,:/@·])"
 _TOKEN = re.compile(rf"[^\W_]+(?:{_JOINT}[^\W_]+)*|[^\w\s]|_")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u2011](?=[^\W\d_])")
 _SPACES = re.compile(r"\s+")
-_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad]\s*\n\s*(?=[^\W\d_])")
+_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad][^\S\n]*+\n\s*+(?=[^\W\d_])")
 _ALIKE = str.maketrans(
     {
         **dict.fromkeys("“”„«»‟", '"'),
