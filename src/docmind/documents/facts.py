@@ -12,7 +12,7 @@ from docmind.documents.dates import day_text
 from docmind.documents.placeholders import is_placeholder
 
 _TOOL_AUTHOR = re.compile(  # beside what stands for any value that nobody gave
-    r"\W*(python-docx|openpyxl|(microsoft|windows|ms)?\s*(office\s*)?user|usu[aá]rio|usuario|admin(istrat\w+)?|owner|root|"
+    r"\W*+(python-docx|openpyxl|((microsoft|windows|ms)\s*+)?(office\s*+)?user|usu[aá]rio|usuario|admin(istrat\w+)?|owner|root|"
     r"author|autor|pc|hp|dell|lenovo)\W*",
     re.IGNORECASE,
 )

@@ -33,13 +33,15 @@ _DAYS, _SAME_DAYS = 3, 1 / 3  # days of a text from which on they tell a period,
 
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w+")
-_TOKEN = re.compile(r"[\w.,/-]*\w|[%€$£]")
+_TOKEN = re.compile(r"(?<![\w.,/-])(?:[.,/-]*+\w++)++|[%€$£]")
 _NUMBER = re.compile(  # "Invoice no. 17", "Numéro 41", "Nr.: 4/2025", with what is numbered before it
     r"(?:\b(?:no|nº|n°|nr|num|núm|number|número|numéro|nummer|ref|reference|referenz|referencia|référence|referência)|№)"
     r"[.:º°]*\s*(?P<code>[^\W\d_]{0,5}[-/.]?\d[\w/.-]*)",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"(?=[\w/.-]*\d)(?=[\w/.-]*[^\W\d_]|[\w.-]*[/-]|\d{5})[\w/.-]{3,}")  # NP-2026-3107, 004711
+_CODE = re.compile(  # NP-2026-3107, 004711
+    r"(?<![\w/.-])(?=[\w/.-]*\d)(?=[\w/.-]*[^\W\d_]|[\w.-]*[/-])[\w/.-]{3,}|(?<!\d)\d{5}[\w/.-]*"
+)
 _QUANTITY = re.compile(r"[-+]?[\d.,\s]*\d\s*(?:%|[^\W\d_]{1,4}\b|[€$£°²³]).*|[-+]?\d[\d.,]*", re.IGNORECASE)
 _FRACTION = re.compile(r"\d+[.,][\d.,]+")
 _CLAUSE = re.compile(r"\(?(?:§ ?|art\. ?)?1[.)]?\s+[^\W\d_]", re.IGNORECASE)

@@ -37,7 +37,7 @@ _MARKS = re.compile(
     r"(?<![\s_.-])[\s_.-]*+(?:\(\d{1,2}\)|(?<![^\W_])(?:copy|copia|cópia|kopie|copie|final|new|novo|nuevo|neu|draft|rascunho|borrador|"
     r"(?:v|ver|version|rev|r)[ ._-]?\d{1,3}(?:\.\d{1,3})?))$"
 )
-_COPY = re.compile(r"(?:\s*\(\d{1,2}\))+$")
+_COPY = re.compile(r"(?<!\s)(?:\s*+\(\d{1,2}\)){1,9}$")
 _DATE = re.compile(r"(?<!\d)(?:19|20)\d\d(?:[-_. ]?\d\d){0,2}(?!\d)|(?<!\d)\d\d[-_.]\d\d[-_.](?:19|20)\d\d(?!\d)")
 _NUMBER = re.compile(r"\d+")
 _ONE_WORD = re.compile(r"[ _-]+[^\W\d_]+")  # behind a name, whatever its language: "invoice 14 corrected"

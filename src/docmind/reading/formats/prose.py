@@ -38,8 +38,8 @@ _CODE = frozenset(("code", "source code", "html preformatted", "preformatted tex
 _ASIDE = frozenset(("footnote", "comment"))
 _PAGE_WORDS = r"(?:page|p\.|pg\.?|página|pág\.?|pagina|pag\.?|seite|s\.|folha|hoja|str\.?|strana|sida|side|стр\.?)"
 _PAGES = re.compile(
-    rf"(?:\b{_PAGE_WORDS}\s*)?[\[(|/–—-]*\s*{PAGE_NUMBER}(?:\s*(?:of|de|von|sur|di|van|av|af|z|из|/|\|)?\s*"
-    rf"(?:{PAGE_NUMBER}|\d+\b))?\s*[\])|/–—-]*",
+    rf"(?:\b{_PAGE_WORDS}\s*)?[\[(|/–—-]*\s*{PAGE_NUMBER}(?:\s*+(?:(?:of|de|von|sur|di|van|av|af|z|из|/|\|)\s*+)?"
+    rf"(?:{PAGE_NUMBER}|\d+\b))?\s*+[\])|/–—-]*",
     re.IGNORECASE,
 )
 

@@ -20,8 +20,8 @@ _ION = re.compile(rf"\d{{0,2}}[{_MINUS}+]")
 _MARK = re.compile(r"\d{1,3}|[a-z]")
 _MARKS = re.compile(rf"(?:\d{{1,3}}|[a-z])[*†‡§¶]{{0,2}}(?:\s?[,;{_MINUS}]\s?(?:\d{{1,3}}|[a-z*†‡§¶]))*[,;]?")
 _INDEX = re.compile(r"\d{1,3}")
-_NUMBER = re.compile(r"\d(?:[\d.,'’\u00a0\u202f]*\d)?$")
-_LETTERS = re.compile(r"(?P<apart>['’]?)(?P<token>[^\W\d_]+)$")
+_NUMBER = re.compile(r"\d(?:[\d.,'’\u00a0\u202f]{0,40}\d)?$")
+_LETTERS = re.compile(r"(?P<apart>['’]|(?<![^\W\d_]))(?P<token>[^\W\d_]++)$")
 _TIMES_TEN = re.compile(r"[×xX·⋅∙•*.✕]\s?10$")
 _OPERATOR = "=×·⋅∙*^√≈≤≥±"
 # Units of more than one letter that are squared or cubed (SI Brochure, 9th edition, tables 2, 4, 7 and 8; and feet,

@@ -37,7 +37,7 @@ _MOST_BETWEEN = 3  # characters without ink between two words
 _LONGEST = 80  # characters of a word that is looked at
 _LINE = 200  # characters of a line before a raised text
 
-_WORD = re.compile(r"\S*[\d⁰¹²³⁴-⁹]\S*")
+_WORD = re.compile(r"(?<!\S)\S*[\d⁰¹²³⁴-⁹]\S*")
 _PLAIN = {ord(char): digit for char, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789", strict=True)}
 _RISEN = frozenset(map(chr, _PLAIN))
 _NOTED = re.compile(r"(?:^|[\r\n]|[.;:)]\s+)\(?(?P<mark>\d{1,3}|[a-z])[.)\]]?\s{0,3}[\"“«‘(¿]?[^\W\d_]")
