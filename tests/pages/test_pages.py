@@ -42,7 +42,9 @@ from llm_server import FALSE_SENTENCE, Behaviour, LLMServer, Model, images_of, s
 from papers import line, pdf, word_file
 from websites import serving_pages
 
-REPORT = pdf([line("The warranty lasts for twenty-four months from delivery."), line("Returns are free of charge.")])
+REPORT = pdf(
+    [line("The warranty lasts for twenty-four months from delivery.", size=16), line("Returns are free of charge.")]
+)
 NAME = "report.pdf"
 REMINDER, FOLDED = "Your recovery code is not written down yet.", "Write down the recovery code"
 HOSTILE = "![x](http:⁄⁄127.0.0.1:9⁄c.png) :red[r] $x$ <img src=x> [l](javascript:1).txt"

@@ -136,7 +136,9 @@ class Call:
         return self.verb in ("GET", "DELETE") or self.body is not None
 
 
-_READING = ("search", "search_by_picture", "ask", "check", "find", "memories.expand", "documents.inside")
+_READING = (
+    "search", "search_by_picture", "ask", "check", "find", "memories.expand", "documents.inside", "documents.matching",
+)  # fmt: skip
 """Calls that change nothing although they are no GET: a question or a list of ids may be long, a picture is a body.
 
 `ask` is one unless the question asks to remember something, which `docmind.api.rest` refuses to such a token.

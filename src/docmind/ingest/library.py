@@ -112,7 +112,7 @@ class Library:
         """Return all documents, newest first."""
         return tuple(self._catalog.documents())
 
-    def matching(self, filters: Filters) -> tuple[DocumentInfo, ...]:
+    def matching(self, filters: Filters = Filters()) -> tuple[DocumentInfo, ...]:
         """Return the documents that the filters allow, newest first; a language is that of most pages of a document."""
         return tuple(self._catalog.matching(filters))
 

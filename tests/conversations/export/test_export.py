@@ -153,7 +153,7 @@ def test_passages_that_may_answer_are_named_so() -> None:
 
 
 @pytest.mark.slow
-def test_both_formats_tell_it() -> None:
+def test_both_formats_tell_it(subtests: pytest.Subtests) -> None:
     in_markdown, in_pdf = words_in(markdown(FULL)[0]), words_of(pdf(FULL))
 
     @each_of("told", TOLD)
@@ -161,7 +161,7 @@ def test_both_formats_tell_it() -> None:
         assert told in in_markdown
         assert told in in_pdf
 
-    is_told()
+    is_told(subtests=subtests)
 
 
 def test_markdown_comes_with_the_pages_it_shows_each_once() -> None:
