@@ -281,7 +281,7 @@ def is_heard(one: Tab) -> None:
     """Check what a screen reader is told of a conversation whose answer has just come."""
     one.page.locator("#docmind-said").filter(has_text="The answer is here.").wait_for(state="attached")
     assert one.page.get_by_role("heading", level=1, name=QUESTION).count() == 1
-    assert one.page.get_by_role("navigation", name="Pages of DocMind").get_by_role("link").count() == 4
+    assert one.page.get_by_role("navigation", name="Pages of DocMind").get_by_role("link").count() == 3
     assert one.page.get_by_role("button", name="Edit the question and ask again").count() == 1
 
 
