@@ -121,7 +121,7 @@ def test_a_document_of_nothing_is_refused(engine: Ocr) -> None:
 
 @pytest.mark.slow
 def test_words_on_a_picture_are_not_what_the_document_around_it_is_called(engine: Ocr, tmp_path: Path) -> None:
-    plate = print_of(("Serial number ZK-4471", "Built on 12 March 2019", "for the company of the mill by the river"))
+    plate = print_of(("Serial number ZK-4471", "Issued on 12 March 2019", "for the company of the mill by the river"))
     with opened(tmp_path, reading=ReadingSettings(workers=1)) as desk:
         read(desk, Upload("caldeira.docx", word_file("A caldeira da casa foi vista em casa do proprietário.", plate)))
         read(desk, Upload("plate.docx", word_file(plate)))
