@@ -77,7 +77,7 @@ def test_a_document_is_begun_read_and_finished(catalog: Catalog) -> None:
     assert catalog.counts() == (1, 2, 0)
 
 
-PLATE = "Serial number ZK-4471\nBuilt on 12 March 2019 for the company of the mill by the river, in one piece"
+PLATE = "Serial number ZK-4471\nIssued on 12 March 2019 for the company of the mill by the river, in one piece"
 OWN = "O proprietário da casa guarda estas páginas sobre a caldeira e a sua manutenção anual."
 
 

@@ -122,7 +122,7 @@ def test_what_a_person_said_holds_when_the_versions_are_looked_for_again(desk: D
 
 def test_the_policy_of_this_year_answers_whatever_was_printed_last(desk: DocMind) -> None:
     text = "Travel policy\nValid from 1 January {}\nMeals of a journey are refunded up to {} euros a day."
-    sheets = [papers.line(text.format(year, euros)) for year, euros in ((2026, 31), (2025, 28))]
+    sheets = [papers.line(text.format(year, euros), size=8) for year, euros in ((2026, 31), (2025, 28))]
     stamps = ("D:20260105120000Z", "D:20260310120000Z")
     pdfs = [
         papers.pdf([sheet], title=f"Travel policy) /CreationDate ({at}")

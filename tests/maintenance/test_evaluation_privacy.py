@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -42,7 +43,9 @@ def readable(*folders: Path) -> list[str]:
     """Return the files whose name or content shows one of the words."""
     found = []
     for path in (path for folder in folders for path in folder.rglob("*")):
-        held = path.name.encode() + (path.read_bytes() if path.is_file() else b"")
+        held = path.name.encode()
+        with contextlib.suppress(FileNotFoundError):  # of another process, which has just removed it
+            held += path.read_bytes() if path.is_file() else b""
         found += [f"{word}: {path}" for word in (TEXT, NAME, QUESTION, LABEL) if word.lower().encode() in held.lower()]
     return found
 
