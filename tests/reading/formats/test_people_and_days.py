@@ -114,7 +114,7 @@ def test_contacts_are_a_table_with_what_a_phone_shows() -> None:
         "Dr. Ann Lopez | Otter Institute, Ponds | Head of Ponds | +351 21 000 111 (work); +351 91 222 333 (cell) | "
         "ann@example.org (work) | Rua do Lago 1, 1000-001 Lisboa, Portugal (home) | 1985-04-12 | "
         "Likes tea, not coffee. Met in Porto.",
-        "José Nuñez | | | 212 555 (home) | | | 04-12 |",
+        "José Nuñez | | | 212 555 (home) | | | 04-12",
     ]
     assert opened(CONTACTS, "c.vcf").losses == (Loss("picture", 1),)
 
@@ -138,8 +138,8 @@ def test_a_calendar_is_tables_in_the_order_of_the_days() -> None:
         "Otter team",
         "Events",
         "Date | Time | Until | Title | Place | Organizer | With | Repeats | Status | Description",
-        "2026-01-05 | 23:00–01:00 (UTC) | 2026-01-06 | Night watch | | | | | |",
-        "2026-01-10 | | 2026-01-12 | Holiday | | | | | |",
+        "2026-01-05 | 23:00–01:00 (UTC) | 2026-01-06 | Night watch",
+        "2026-01-10 | | 2026-01-12 | Holiday",
         "2026-03-01 | 14:00–15:30 (Europe/Lisbon) | | Pond count, north | North pond | Bo <bo@example.org> | "
         "Lopez, Ann <ann@example.org> | every 2 weeks on Monday, last Friday until 2026-06-01 | confirmed | "
         "Bring boots. And a net.",
