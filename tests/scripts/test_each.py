@@ -96,6 +96,19 @@ def test_a_case_may_fill_several_parameters(subtests: pytest.Subtests) -> None:
     assert seen == [("a", 1), ("b", 2)]
 
 
+PAIRS: list[tuple[str, int]] = []
+
+
+@each_of("letter", "ab")
+@each_of("number", [1, 2])
+def test_cases_of_cases(letter: str, number: int) -> None:
+    PAIRS.append((letter, number))
+
+
+def test_all_of_them_ran() -> None:
+    assert PAIRS in ([], [("a", 1), ("a", 2), ("b", 1), ("b", 2)])
+
+
 @each_of("text", ["x", "y"])
 @pytest.mark.parametrize("times", [1, 2])
 def test_fixtures_and_parameters_reach_each_case(tmp_path: Path, text: str, times: int) -> None:

@@ -36,12 +36,13 @@ def each_of(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]],
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
         def run_all(*, subtests: pytest.Subtests, **fixtures: Any) -> None:
+            inner = {"subtests": subtests} if has_subtests else {}
             failed: list[tuple[str, BaseException]] = []
             skipped: list[tuple[str, str]] = []
             for row in rows:
                 case = ", ".join(_SHOWN.repr(value) for value in row)
                 try:
-                    test(**dict(zip(parameters, row, strict=True)), **fixtures)
+                    test(**dict(zip(parameters, row, strict=True)), **fixtures, **inner)
                 except pytest.skip.Exception as skip:
                     skipped.append((case, str(skip)))
                 except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - each is reported
@@ -59,7 +60,9 @@ def each_of(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]],
                 raise AssertionError("\n".join(message)) from BaseExceptionGroup("", [error for _, error in failed])
 
         signature = inspect.signature(test)
-        fixtures = [parameter for name, parameter in signature.parameters.items() if name not in parameters]
+        has_subtests = "subtests" in signature.parameters  # it runs the cases of another `each_of`
+        given = {*parameters, "subtests"}
+        fixtures = [parameter for name, parameter in signature.parameters.items() if name not in given]
         own = inspect.signature(run_all, follow_wrapped=False).parameters["subtests"]
         vars(run_all)["__signature__"] = signature.replace(parameters=[*fixtures, own])
         return run_all
