@@ -9,6 +9,7 @@ from docmind.reading.formats.cells import CellRead, Placed, gridded
 from docmind.reading.formats.odf import TABLE, Element, count_of
 
 _MOST_REPEATED = 1_000  # rows or cells that one stands for
+_MOST_COPIED = 100_000  # cells of rows that only repeat one: a few bytes of a file make them
 _GROUPS = frozenset(f"{TABLE}{name}" for name in ("table-rows", "table-row-group", "table-header-rows"))
 
 
@@ -16,11 +17,12 @@ def read_table(table: Element, read: Callable[[Element], CellRead], losses: Loss
     """Return a table, followed by what does not belong in a cell. A table that is layout gives its cells as blocks."""
     rows: list[list[Placed]] = []
     spans: dict[int, tuple[int, int]] = {}  # by first column: columns, and rows below that are still covered
-    named = count = 0
+    named = count = copied = 0
     for row, is_named in _rows(table, is_named=False):
         placed = _row(row, read, spans)
         for time in range(_times(row, "rows")):
-            if count + len(placed) > MOST_CELLS:
+            copied += len(placed) if time else 0
+            if count + len(placed) > MOST_CELLS or (time and copied > _MOST_COPIED):
                 losses.note("cell", place, len(placed))
                 continue
             count += len(placed)
