@@ -304,20 +304,16 @@ class Library:
 
         What was done before `close` is kept, and the next call goes on there.
         """
-        preferences = Preferences(self._db)
-        try:
-            place = preferences.get(_VERSIONS)
-        except DamagedError:
-            place = None
-        after: str | None = place.get("after") if isinstance(place, dict) else ""
-        while after is not None and not self._titling.is_closed:
+
+        def check_next(after: str) -> str | None:
             row = self._db.one("SELECT min(series) FROM documents WHERE series > ?", (after,))
-            after = row[0] if row is not None else None
-            with self._db.transaction() as db:
-                if after is not None:
-                    check_series(self._catalog, db, after)
-                preferences.put(_VERSIONS, {"after": after})
-            self._titling.rest(_REST_S if after else 0.0)
+            series: str | None = row[0] if row is not None else None
+            if series is not None:
+                with self._db.transaction() as db:
+                    check_series(self._catalog, db, series)
+            return series
+
+        self._go_on(_VERSIONS, check_next)
 
     # titles
 
@@ -326,15 +322,19 @@ class Library:
 
         What was done before `close` is kept, and the next call goes on there.
         """
+        self._go_on(_TITLES, lambda after: self._catalog.find_headings(after, _TITLED))
+
+    def _go_on(self, name: str, step: Callable[[str], str | None]) -> None:
+        """Repeat a step from where it came to, which is kept under a name, until it returns None or at `close`."""
         preferences = Preferences(self._db)
         try:
-            place = preferences.get(_TITLES)
+            place = preferences.get(name)
         except DamagedError:
             place = None
         after: str | None = place.get("after") if isinstance(place, dict) else ""
         while after is not None and not self._titling.is_closed:
-            after = self._catalog.find_headings(after, _TITLED)
-            preferences.put(_TITLES, {"after": after})
+            after = step(after)
+            preferences.put(name, {"after": after})
             self._titling.rest(_REST_S if after else 0.0)
 
     def follow(self) -> None:
