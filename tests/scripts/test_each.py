@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,17 +97,17 @@ def test_a_case_may_fill_several_parameters(subtests: pytest.Subtests) -> None:
     assert seen == [("a", 1), ("b", 2)]
 
 
-PAIRS: list[tuple[str, int]] = []
+def test_cases_of_cases_all_run(subtests: pytest.Subtests) -> None:
+    seen = []
 
+    @each_of("letter", "ab")
+    @each_of("number", [1, 2])
+    def check(letter: str, number: int) -> None:
+        seen.append((letter, number))
 
-@each_of("letter", "ab")
-@each_of("number", [1, 2])
-def test_cases_of_cases(letter: str, number: int) -> None:
-    PAIRS.append((letter, number))
-
-
-def test_all_of_them_ran() -> None:
-    assert PAIRS in ([], [("a", 1), ("a", 2), ("b", 1), ("b", 2)])
+    assert [*inspect.signature(check).parameters] == ["subtests"]
+    check(subtests=subtests)
+    assert seen == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
 
 
 @each_of("text", ["x", "y"])
