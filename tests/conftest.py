@@ -31,7 +31,7 @@ HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child 
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
 # In tests/support: a machine without optional parts; what each test costs; what the runner wants told; what the tests
 # went through; what the open tabs show where a test fails; which tests run side by side.
-pytest_plugins = ("bare", "case_times", "closing", "measured", "open_tabs", "side_by_side")
+pytest_plugins = ("bare", "case_times", "closing", "measured", "open_tabs", "sampled", "side_by_side")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 

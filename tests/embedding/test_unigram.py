@@ -9,6 +9,7 @@ from tokenizers import Tokenizer, models
 
 import tinye5
 from docmind.embedding.unigram import Unigram
+from sampled import tenth_of
 
 PIECES, SCORES = tinye5.vocabulary()
 UNKNOWN = 3
@@ -58,7 +59,7 @@ def test_composed_and_decomposed_letters_are_the_same(words: Unigram) -> None:
 def test_random_texts_are_cut_as_by_the_package(words: Unigram, reference: Tokenizer, seed: int) -> None:
     random = Random(seed)
     drawn = [*tinye5.WORDS, *tinye5.LETTERS, " ", " ", "☃", "日本", "½", "①", "\u200b", "～", "e\u0301", "x" * 40]
-    for _ in range(200):
+    for _ in tenth_of(range(200)):
         text = "".join(random.choice(drawn) for _ in range(random.randrange(30)))
         expected = reference.encode(text, add_special_tokens=False)
         assert words.ids(text) == expected.ids

@@ -11,6 +11,7 @@ import pytest
 
 from docmind.errors import ConfigError
 from docmind.evaluation import read_set, sets
+from sampled import tenth_of
 
 ROW = {"id": "a", "query": "Where do herons wait?", "lang": "en", "category": "place",
        "relevant": [{"doc": "docs/herons.txt", "page": 2, "relevance": 1, "snippet": "Herons"}]}  # fmt: skip
@@ -246,13 +247,13 @@ def test_grades_that_are_no_numbers_are_no_judgements(tmp_path: Path, grade: str
 
 def test_damaged_files_never_raise_another_error(tmp_path: Path) -> None:
     """300 mutants of each file of a set: cut, with flipped bytes, with repeated parts."""
-    dice = random.Random(5)
     folder = sample(tmp_path / "birds")
     (folder / "golden.yaml").write_text(GOLDEN)
-    read = 0
+    read = tried = 0
     for path in (folder / "queries.jsonl", folder / "golden.yaml", *sorted(beir(tmp_path / "beir").iterdir())):
         whole = path.read_bytes()
-        for _ in range(300):
+        for number in tenth_of(range(300)):
+            dice = random.Random(number)
             data = bytearray(whole)
             for _ in range(dice.randint(1, 4)):
                 data[dice.randrange(len(data))] = dice.randrange(256)
@@ -261,8 +262,9 @@ def test_damaged_files_never_raise_another_error(tmp_path: Path) -> None:
                 bytes(data[:cut] + data[dice.randrange(len(data)) :]) if dice.random() < 0.5 else bytes(data)
             )
             try:
+                tried += 1
                 read += bool(read_set(path.parent).queries)
             except ConfigError:
                 continue
         path.write_bytes(whole)
-    assert read > 100
+    assert read > tried * 0.05

@@ -23,6 +23,7 @@ from docmind.llm.client import ServedModel
 from docmind.records.conversations import ModelInfo
 from docmind_testkit import FakeChatModel
 from llm_server import Behaviour, Kind, LLMServer, Model, images_of, serving, text_of
+from sampled import tenth_of
 
 ASK = (Message("system", "Be brief."), Message("user", "What was the revenue?"))
 SEARCH = Tool("search", "Searches", {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]})
@@ -374,7 +375,6 @@ def test_mutated_streams_end_in_an_answer_or_a_sentence(served: Party) -> None:
         b'data: {"id":"1","choices":[{"index":0,"delta":{"content":"you"},"finish_reason":"stop"}]}\n\n'
         b"data: [DONE]\n\n",
     }[served.model.info.provider]
-    random = Random(7)
     junk = [
         b"null",
         b"[]",
@@ -391,7 +391,8 @@ def test_mutated_streams_end_in_an_answer_or_a_sentence(served: Party) -> None:
     ]
     outcomes: set[str] = set()
     told_lines: list[str] = []
-    for _ in range(250):
+    for number in tenth_of(range(250)):
+        random = Random(number)
         raw = bytearray(told)
         for _ in range(random.randint(1, 3)):
             at = random.randrange(len(raw))

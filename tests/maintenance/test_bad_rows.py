@@ -12,6 +12,7 @@ from docmind import DocMind
 from docmind.errors import StateRefusedError
 from docmind.records.documents import Upload
 from libraries import TEN_TURNS, Library
+from sampled import tenth_of
 
 pytestmark = pytest.mark.slow
 FIRST = "(SELECT min(doc_id) FROM documents)"
@@ -106,7 +107,7 @@ OPERATIONS: dict[str, Callable[[DocMind], object]] = {
 }
 
 
-@pytest.mark.parametrize("kind", PLANTED)
+@pytest.mark.parametrize("kind", tenth_of(PLANTED))
 def test_one_bad_row_costs_itself_alone(library: Library, tmp_path: Path, kind: str) -> None:
     planted = PLANTED[kind]
     with library.opened(tmp_path / "library") as docmind:

@@ -27,6 +27,7 @@ from docmind.storage.database import Database, key_that_opens
 from docmind.storage.keys import Keyset, open_keys
 from docmind.storage.mark import Mark
 from libraries import Library
+from sampled import tenth_of
 
 PAGES = ["The heron nests beside the river in early spring", "The engine needs oil twice a year"]
 QUESTIONS = ("Where does the heron nest?", "How often does the engine need oil?", "badger")
@@ -398,7 +399,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[object]
 
 @pytest.mark.crash
 @pytest.mark.slow
-@pytest.mark.parametrize(("place", "number"), PLACES, ids=lambda one: str(one))
+@pytest.mark.parametrize(("place", "number"), tenth_of(PLACES), ids=lambda one: str(one))
 def test_a_rotation_that_was_killed_is_finished(
     tmp_path: Path, filled: tuple[Path, list[object]], place: str, number: int
 ) -> None:

@@ -58,7 +58,7 @@ def test_processor_time_of_each_test(tmp_path: Path, workers: list[str]) -> None
     (tmp_path / "test_costs.py").write_text(TESTS)
     (tmp_path / "conftest.py").write_text(
         'pytest_plugins = ("case_times",)\n\n\ndef pytest_configure():\n'
-        "    import case_times\n\n    case_times.TOO_DEAR_S = 0.4\n"
+        "    import case_times\n\n    case_times.TOO_DEAR_S = dict.fromkeys(case_times.TOO_DEAR_S, 0.4)\n"
     )
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow\n    crash\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:langsmith_plugin", "--basetemp", str(tmp_path / "own")]

@@ -201,7 +201,8 @@ def test_ctrl_c_ends_both(folder: Path, stage: str) -> None:
     )  # fmt: skip
     script = folder / "run.py"
     script.write_text(
-        "import os, sys, run_tests\n"
+        "import os, signal, sys, run_tests\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a run in the background would ignore it
         f"check = [('long', [sys.executable, '-c', {sleeping.format(str(marks[0]), 99)!r}])]\n"
         f"run_tests.setup_env.end_quietly(lambda: run_tests.run_beside(check, {PYTEST!r}, [], dict(os.environ)))\n"
     )

@@ -16,6 +16,7 @@ import pytest
 
 from docmind.storage import database as database_module
 from docmind.storage.database import Database
+from sampled import tenth_of
 from storage import flips
 
 SEED = 20
@@ -55,7 +56,9 @@ def chosen(vault: Path, chance: random.Random, counts: dict[str, int]) -> list[t
 def test_no_flip_is_read_wrong_or_lost_in_silence(vault: Path, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     counts = {"vault.db": 16, "vault.db-wal": 10, "vault.db-shm": 2, "mark": 4, "vault.json": 3, "artifacts": 4}
-    tally = flips.run(vault, tmp_path, flips.database_reads, chosen(vault, chance, counts), chance)
+    tally = flips.run(
+        vault, tmp_path, flips.database_reads, tenth_of(chosen(vault, chance, counts), at_least=13), chance
+    )
     print(tally)
     assert (tally.wrong, tally.tracebacks) == ([], [])
     assert tally.said
@@ -68,7 +71,8 @@ def test_no_flip_is_read_wrong_or_lost_in_silence(vault: Path, tmp_path: Path) -
 def test_no_flip_is_shown_wrong_or_as_a_traceback(vault: Path, tmp_path: Path) -> None:
     chance = random.Random(SEED)
     counts = {"vault.db": 4, "vault.db-wal": 2, "mark": 1, "artifacts": 1, "index": 2}
-    tally = flips.run(vault, tmp_path, flips.facade_reads, chosen(vault, chance, counts), chance)
+    places = tenth_of(chosen(vault, chance, counts), at_least=3)
+    tally = flips.run(vault, tmp_path, flips.facade_reads, places, chance)
     print(tally)
     assert (tally.wrong, tally.tracebacks) == ([], [])
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import keyring
 import pytest
@@ -28,6 +29,7 @@ from docmind.storage.keys import (
 )
 from docmind.storage.passphrases import strength_of
 from keyrings import Memory, Refusing
+from sampled import tenth_of
 
 FIRST, SECOND = "correct horse battery", "staple of the stable"
 AUTO = KeySettings()
@@ -246,12 +248,16 @@ if way == "protect":
 elif way == "unprotect":
     opened = keys.unprotect(data, settings, opened, ask())
 keys.remove_former_key(data, settings, opened)
-print(json.dumps({"source": opened.source, "keys": opened.keyset.pack().hex(), "id": opened.vault_id}))
+told = {"source": opened.source, "keys": opened.keyset.pack().hex(), "id": opened.vault_id, "steps": steps}
+print(json.dumps(told))
 """
 
 
-def run(data: Path, ring: Path, way: str, source: str, at: int = 0) -> dict[str, str] | None:
-    """Open, protect or unprotect in a process of its own, killed at a step; return what it opened, or None."""
+def run(data: Path, ring: Path, way: str, source: str, at: int = 0) -> dict[str, Any] | None:
+    """Open, protect or unprotect in a process of its own, killed at a step; return what it opened, or None.
+
+    Steps are counted from 1; a step beyond the last one kills nothing.
+    """
     words = [sys.executable, "-c", _KILLED, str(data), str(ring), way, source, str(at)]
     with forked.popen(
         words, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -263,6 +269,30 @@ def run(data: Path, ring: Path, way: str, source: str, at: int = 0) -> dict[str,
     return json.loads(told)
 
 
+BEYOND = 10**6  # more steps than any change takes: nothing is killed
+
+
+def changed(folder: Path, way: str, source: str, at: int) -> tuple[str, int]:
+    """Change a new library, killed at a step; return how it opens then, and the steps of a change in one piece."""
+    data, ring = folder / "data", folder / "ring"
+    data.mkdir(parents=True)
+    made = run(data, ring, "open", source if way == "protect" else "passphrase")
+    assert made is not None
+    done = run(data, ring, way, source, at)
+    assert (done is not None) == (at == BEYOND)
+    now = run(data, ring, "open", "auto")
+    assert now is not None
+    assert now["keys"] == made["keys"]
+    if now["source"] == "passphrase":
+        if way == "protect":
+            key = default_key_folder() / f"{now['id']}.key"
+            assert not key.exists()
+            assert not any(key.parent.glob(f".{key.name}*"))
+            assert now["id"] not in (json.loads(ring.read_text()) if ring.exists() else {})
+        assert "former" not in json.loads((data / "vault.json").read_text())
+    return now["source"], done["steps"] if done else 0
+
+
 @pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
@@ -272,25 +302,8 @@ def test_a_kill_at_any_step_leaves_the_old_way_or_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, source: str
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    ways, at, is_over = set[str](), 0, False
-    while not is_over:
-        at += 1
-        folder = tmp_path / str(at)
-        data, ring = folder / "data", folder / "ring"
-        data.mkdir(parents=True)
-        made = run(data, ring, "open", source if way == "protect" else "passphrase")
-        assert made is not None
-        is_over = run(data, ring, way, source, at) is not None
-        now = run(data, ring, "open", "auto")
-        assert now is not None
-        assert now["keys"] == made["keys"]
-        ways.add(now["source"])
-        if now["source"] == "passphrase":
-            if way == "protect":
-                key = default_key_folder() / f"{now['id']}.key"
-                assert not key.exists()
-                assert not any(key.parent.glob(f".{key.name}*"))
-                assert now["id"] not in (json.loads(ring.read_text()) if ring.exists() else {})
-            assert "former" not in json.loads((data / "vault.json").read_text())
-    assert ways == {source, "passphrase"}
-    assert at > 5
+    new, steps = changed(tmp_path / "whole", way, source, BEYOND)
+    assert steps >= 5
+    killed = {changed(tmp_path / str(at), way, source, at)[0] for at in (1, *tenth_of(range(2, steps + 1)))}
+    assert new == ("passphrase" if way == "protect" else source)
+    assert killed | {new} == {source, "passphrase"}

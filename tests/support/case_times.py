@@ -17,8 +17,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-TOO_DEAR_S = 10.0
 KINDS = ("quick", "slow", "browser", "crash")
+TOO_DEAR_S = {"quick": 0.3, "slow": 10.0, "browser": 10.0}
+_NAMED = 10  # tests of a kind that are named
 PROPERTY = "case_times"
 
 
@@ -110,8 +111,11 @@ class CaseTimes:
         # The children of a controller are the workers, which spend time on collecting too.
         in_tests = sum(cost.processor for _, cost in dearest)
         terminalreporter.write_line(f"all: {in_tests:,.0f} s in tests, {processor_s():,.0f} s with what is around them")
-        for nodeid, cost in dearest:
-            if cost.processor > TOO_DEAR_S and cost.kind != "crash":
+        for kind, most in TOO_DEAR_S.items():
+            dear = [(nodeid, cost) for nodeid, cost in dearest if cost.kind == kind and cost.processor > most]
+            for nodeid, cost in dear[:_NAMED]:
                 terminalreporter.write_line(
                     f"too dear: {cost.processor:.1f} s of processor time, {nodeid}", yellow=True
                 )
+            if dear[_NAMED:]:
+                terminalreporter.write_line(f"too dear: {len(dear) - _NAMED} more {kind} tests", yellow=True)

@@ -433,7 +433,7 @@ def _in_ole(upload: Upload) -> tuple[str, Upload]:
     try:
         with olefile.OleFileIO(io.BytesIO(upload.data)) as ole:
             part = next((part for part in (*_OLD, "EncryptedPackage") if ole.exists(part)), "")
-    except (OSError, ValueError, IndexError, TypeError) as error:
+    except (OSError, ValueError, IndexError, TypeError, OverflowError) as error:
         raise CorruptFileError(
             _("{name} is an office file that is broken or was cut off.").format(name=name)
         ) from error

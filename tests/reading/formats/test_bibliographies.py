@@ -19,6 +19,7 @@ from docmind.reading.formats.latex_text import words_of_latex_text
 from docmind.reading.formats.ris import blocks_of_ris
 from docmind.records.documents import Loss, Upload
 from each import each_of
+from sampled import tenth_of
 
 BIB = r"""
 Text between entries is no entry.
@@ -197,8 +198,8 @@ def test_entries_of_csl_json() -> None:
 
 
 def test_values_of_any_type_in_csl_json_are_read_or_refused() -> None:
-    rng = random.Random(9)
-    for _ in range(300):
+    for number in tenth_of(range(300)):
+        rng = random.Random(number)
         given = json.loads(json.dumps(CSL))
         inner = given[0]
         field = rng.choice(list(inner))
@@ -283,8 +284,8 @@ def test_hostile_bibliographies_are_read_in_time(text: str) -> None:
 
 
 def test_bibliographies_that_are_cut_or_changed_are_read() -> None:
-    rng = random.Random(5)
     for whole in (BIB, RIS):
-        for _ in range(150):
+        for number in tenth_of(range(150)):
+            rng = random.Random(number)
             at, to = sorted(rng.choices(range(len(whole)), k=2))
             read(whole[:at] + rng.choice('{}",#=@\\\n-') + whole[to:])

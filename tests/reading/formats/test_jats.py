@@ -11,6 +11,7 @@ from docmind.reading.formats import Opened, Rules, reader
 from docmind.records.documents import Loss, Upload
 from mutants import mutants, read_or_refuse
 from papers_in_xml import ARTICLE
+from sampled import tenth_of
 
 
 def opened(text: str, name: str = "a.nxml") -> Opened:
@@ -123,5 +124,5 @@ def test_hostile_and_broken_articles_are_refused_or_cut() -> None:
     text = f"{entities}<article><front/><body><p>x &b; &f;</p></body></article>"
     assert [text for _kind, _level, text in shown(opened(text))] == ["x &b; &f;"]
     assert body("<sec>" * 200 + "<p>x</p>" + "</sec>" * 200 + "<p>y</p>") == [("paragraph", 0, "y")]
-    for mutant in mutants(ARTICLE.encode(), 300):
+    for mutant in tenth_of(mutants(ARTICLE.encode(), 300)):
         read_or_refuse("a.nxml", mutant)

@@ -14,6 +14,7 @@ from docmind.errors import CorruptFileError, EmptyFileError, ReadingError
 from docmind.reading.formats import Opened, Rules, reader
 from docmind.records.documents import Loss, Upload
 from each import each_of
+from sampled import tenth_of
 
 FRAME = (
     "<div><style>td {}</style><table><thead><tr><th></th><th>city</th></tr></thead><tbody><tr><th>0</th><td>Faro</td>"
@@ -185,7 +186,8 @@ def test_values_of_any_type_anywhere_are_read_or_refused() -> None:
         "nbformat": 4,
     }
     places = [place for place in _places(whole) if place]
-    for _ in range(400):
+    for number in tenth_of(range(400)):
+        rng = random.Random(number)
         notebook = json.loads(json.dumps(whole))
         *above, last = rng.choice(places)
         inner = notebook

@@ -31,6 +31,7 @@ from old_pictures import (
     stretched,
     wmf,
 )
+from sampled import tenth_of
 
 
 def photo(seed: int = 1, size: tuple[int, int] = (300, 200)) -> bytes:
@@ -138,11 +139,11 @@ def test_packed_metafiles_of_a_workbook_are_unpacked_to_a_limit(monkeypatch: pyt
 
 
 def test_damaged_metafiles_and_drawings_end_in_a_loss_or_a_sentence() -> None:
-    chance = random.Random(7)
     book = drawn_workbook([art_picture(photo(1))], [art_shape(1, "A disc")])
     for name in (*METAFILES, *["workbook"] * 3):
         whole = METAFILES.get(name, book)
-        for _unused in range(30):
+        for number in tenth_of(range(30)):
+            chance = random.Random(number)
             bad = bytearray(whole)
             for _change in range(chance.choice((1, 4, 16))):
                 bad[chance.randrange(0 if whole is not book else 512, len(bad))] = chance.randrange(256)

@@ -11,6 +11,7 @@ from docmind.reading.formats import Rules, reader
 from docmind.reading.formats.source_code import GRAMMARS, language_of, source_code, symbols_of
 from docmind.records.documents import Upload
 from each import each_of
+from sampled import tenth_of
 
 PYTHON = '''"""Calls again what failed."""
 import time
@@ -198,7 +199,8 @@ def test_hostile_code_is_read_in_time() -> None:
     for language in GRAMMARS:
         symbols_of("".join(rng.choices(signs, k=20_000)), language)
         symbols_of("{(\n" * 20_000, language)
-    for _ in range(300):
+    for number in tenth_of(range(300)):
+        rng = random.Random(number)
         at = rng.randrange(len(PYTHON))
         text = PYTHON[:at] + rng.choice(signs) + PYTHON[at + rng.randrange(30) :]
         lines = [line for line, _path in symbols_of(text, "python")]

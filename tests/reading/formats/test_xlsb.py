@@ -14,6 +14,7 @@ from docmind.reading.file_type import identify
 from docmind.reading.formats import Opened, Rules, reader
 from docmind.records.documents import Loss, Upload
 from each import each_of
+from sampled import tenth_of
 from sheet_files import record, wide, xlsb
 
 PERCENT, DAYS = 1, 2
@@ -121,10 +122,10 @@ def test_cells_of_a_sheet_beyond_the_bound_are_counted(monkeypatch: pytest.Monke
 
 
 def test_damaged_workbooks_end_in_a_sentence_or_a_loss() -> None:
-    chance = random.Random(7)
     sheet = row(0, text(0, "Item"), text(1, "Net")) + row(1, text(0, "rent"), real(1, 1.5, PERCENT))
     strings = record(19, b"\0" + wide("plain"))
-    for _ in range(200):
+    for number in tenth_of(range(200)):
+        chance = random.Random(number)
         parts = [bytearray(part) for part in (sheet, STYLES, strings)]
         for _change in range(chance.choice((1, 4, 16))):
             part = chance.choice(parts)

@@ -27,7 +27,9 @@ _DEEPEST = 5  # mails within each other
 _MOST_RECIPIENTS = 2_000
 _TEXT, _BYTES, _UNICODE, _STORAGE, _TIME = 0x001E, 0x0102, 0x001F, 0x000D, 0x0040
 _APPOINTMENT = {0x8208: "place", 0x820D: "begin", 0x820E: "end"}  # named properties, by their numbers
-_BROKEN = (OSError, ValueError, IndexError, TypeError, KeyError, struct.error, RecursionError, AttributeError)
+_BROKEN = (
+    OSError, ValueError, IndexError, TypeError, KeyError, OverflowError, struct.error, RecursionError, AttributeError,
+)  # fmt: skip
 
 
 def letter_in(upload: Upload, rules: Rules, losses: Losses) -> Letter:
