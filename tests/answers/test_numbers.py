@@ -37,6 +37,9 @@ def value(text: str, language: str = "en") -> tuple[list[float | str], str]:
         ("30 calendar months", "en", 30.0, "month"),
         ("art. 5º", "pt", 5.0, ""),
         ("the third quarter", "en", 3.0, ""),
+        ("45,000[2] euros", "en", 45_000.0, "€"),  # a note between a number and its unit
+        ("R$ 3,2[1] bilhões", "pt", 3.2e9, "R$"),
+        ("12%[3]", "en", 12.0, "%"),
     ],
 )
 def test_a_number_is_its_value(text: str, language: str, number: float, unit: str) -> None:

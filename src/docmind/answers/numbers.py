@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from docmind.embedding import fold
+from docmind.records.documents import NOTE_MARK
 
 
 def _table(pairs: str) -> dict[str, int]:
@@ -180,7 +181,9 @@ class Figure:
 def figures(text: str, language: str = "") -> list[Figure]:
     """Return all numbers of a text in reading order. `language` decides words such as `dos` (two, or `of the`)."""
     lowered = _lowered(text)
-    found = [figure for match in _DIGITS.finditer(text) for figure in _of_digits(text, lowered, match, language)]
+    notes = {note.start() + 1 for note in NOTE_MARK.finditer(text)}
+    numbers = (match for match in _DIGITS.finditer(text) if match.start() not in notes)
+    found = [figure for match in numbers for figure in _of_digits(text, lowered, match, language)]
     taken = [(figure.start, figure.end) for figure in found if figure.is_scaled]
     found += [word for word in _of_words(text, lowered, language) if not any(a <= word.start < b for a, b in taken)]
     return sorted(found, key=lambda figure: figure.start)
@@ -234,7 +237,9 @@ def _lowered(text: str) -> str:
 def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> Iterator[Figure]:
     start, end = match.span()
     written = match.group()
-    head, tail = text[max(0, start - 24) : start], lowered[end : end + 48]
+    note = NOTE_MARK.match(text, end)
+    behind = note.end() if note else end
+    head, tail = text[max(0, start - 24) : start], lowered[behind : behind + 48]
     is_dated = bool(_DATED_BEFORE.search(head) or _DATED_AFTER.match(tail))
     sign = _BEFORE.search(head)
     unit = _SIGNS[sign[1]] if sign else ""
@@ -245,10 +250,10 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
             yield Figure(at, at + len(part), _exactly(part), step=1.0, is_year=_is_year(part), is_dated=True)
             at += len(part) + 1
         return
-    scale, scaled_to = 1.0, end
+    scale, scaled_to = 1.0, behind
     if (word := _SCALE.match(tail)) and (word[1] in SCALES):
-        scale, scaled_to = SCALES[word[1]], end + word.end()
-    elif sign and (letter := _LETTER_SCALE.match(text, end)):
+        scale, scaled_to = SCALES[word[1]], behind + word.end()
+    elif sign and (letter := _LETTER_SCALE.match(text, behind)):
         scale, scaled_to = {"k": 1e3, "m": 1e6, "b": 1e9}[letter[1][0].lower()], letter.end()
     if _PERCENT.match(lowered, scaled_to):
         unit = "%"
@@ -264,7 +269,7 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
     several = len(written.strip("0.,")) >= 2
     yield Figure(
         start,
-        scaled_to,
+        scaled_to if scale != 1.0 else end,
         frozenset(found),
         unit,
         step=scale * 10.0 ** (_zeros(written) if hedged and not decimals else -decimals),

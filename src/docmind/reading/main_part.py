@@ -6,6 +6,7 @@ It is a module of its own because `file_type` tells kinds before any reader of `
 from __future__ import annotations
 
 import posixpath
+import struct
 import zipfile
 import zlib
 from urllib.parse import unquote
@@ -17,10 +18,11 @@ _LINKS_MAX, _HEAD = 1 << 20, 64 << 10  # bytes of the relations of a file, and o
 _RECORDS = ".bin"  # how the name of a part of records ends; of main parts only that of a binary workbook is no XML
 _KINDS = (("wordprocessingml", "docx"), ("spreadsheetml", "xlsx"), ("presentationml", "pptx"))
 """What the namespace of the root of the main part has, and the kind of its file."""
-_UNREADABLE = (
-    ValueError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error,
-    etree.XMLSyntaxError,
+UNREADABLE = (
+    KeyError, ValueError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error,
+    struct.error, etree.XMLSyntaxError,
 )  # fmt: skip
+"""What a part that is missing, cut off, damaged or no XML raises. `zipfile` has a `RuntimeError` for a locked one."""
 
 
 def kind_in(archive: zipfile.ZipFile) -> str:
@@ -35,7 +37,7 @@ def kind_in(archive: zipfile.ZipFile) -> str:
         parser = etree.XMLPullParser(events=("start",), resolve_entities=False, no_network=True)
         parser.feed(head)
         root = next((element for _event, element in parser.read_events()), None)
-    except _UNREADABLE:
+    except UNREADABLE:
         return ""
     space = str(etree.QName(root).namespace) if root is not None else ""
     return next((kind for sign, kind in _KINDS if f"/{sign}/" in space), "")

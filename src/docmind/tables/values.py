@@ -12,6 +12,7 @@ from functools import partial
 from typing import Literal
 
 from docmind.embedding import fold
+from docmind.records.documents import NOTE_MARK
 from docmind.tables.wordlists import MONTHS, NO, NOTHING, YES
 
 ColumnType = Literal["text", "number", "date", "duration", "bool", "empty"]
@@ -151,7 +152,7 @@ def as_stored(shown: Sql, raw: float | None, column: Column) -> Sql:
 
 
 def _plain(cell: str) -> str:
-    line = " ".join(cell.split())[:LONGEST]
+    line = NOTE_MARK.sub("", " ".join(cell.split())[:LONGEST])
     return "" if fold(line.lower()) in NOTHING else line
 
 

@@ -18,7 +18,7 @@ from docmind.blocks import Picture
 from docmind.errors import CorruptFileError, UnsupportedFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.figures import picture_in
-from docmind.reading.formats.ooxml import UNREADABLE
+from docmind.reading.main_part import UNREADABLE
 from docmind.records.documents import Facts, Upload
 from docmind.wording import _
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
@@ -20,16 +18,11 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from docmind.blocks import Picture
 from docmind.reading.formats.figures import picture_in
+from docmind.reading.main_part import UNREADABLE
 
 _CHUNK = 256 << 10
 _STRICT = re.compile(rb"""(xmlns(?::[\w.-]+)?=["'])http://purl\.oclc\.org/ooxml/(\w+)/(\w+)(?=["'])""")
 _USUAL = rb"\1http://schemas.openxmlformats.org/\2/2006/\3"
-
-UNREADABLE = (
-    KeyError, ValueError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error,
-    struct.error, etree.XMLSyntaxError,
-)  # fmt: skip
-"""What a part that is missing, cut off, damaged or no XML raises. `zipfile` has a `RuntimeError` for a locked one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 from docmind.blocks import Losses
 from docmind.reading.formats import facts_of, ooxml
-from docmind.reading.formats.ooxml import UNREADABLE, Link, relations_of
+from docmind.reading.formats.ooxml import Link, relations_of
+from docmind.reading.main_part import UNREADABLE
 from docmind.records.documents import Facts
 
 Element = Any

@@ -16,7 +16,7 @@ from docmind.blocks import Losses
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of, open_archive
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
-from docmind.reading.formats.ooxml import UNREADABLE, Link, Package
+from docmind.reading.formats.ooxml import Link, Package
 from docmind.reading.formats.sheet_blocks import blocks_of
 from docmind.reading.formats.sheet_cells import (
     ERRORS,
@@ -39,6 +39,7 @@ from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.reading.formats.xlsx import PartsWorkbook, broken_text
 from docmind.reading.formats.xlsx_notes import threads_of
 from docmind.reading.formats.xlsx_parts import Book, SheetEntry, left_as, read_facts
+from docmind.reading.main_part import UNREADABLE
 from docmind.records.documents import Upload
 
 _LARGEST = 1 << 20  # bytes of a record; a cell has up to 64 KB

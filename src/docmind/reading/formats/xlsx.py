@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from docmind.blocks import Block, Losses, Table
 from docmind.errors import CorruptFileError
 from docmind.reading.formats import Rules, facts_of, open_archive, sheet_blocks
-from docmind.reading.formats.ooxml import UNREADABLE
 from docmind.reading.formats.sheet_cells import Note, Sheet, SheetTable, Style, range_at
 from docmind.reading.formats.typeset import LaidOut, printable
 from docmind.reading.formats.xlsx_notes import notes_of, shapes_of
 from docmind.reading.formats.xlsx_parts import PART_MAX, Book, SheetEntry, named, open_book, read_sheet
+from docmind.reading.main_part import UNREADABLE
 from docmind.records.documents import Upload
 from docmind.wording import _
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from docmind.blocks import Block
 from docmind.reading.formats.drawings import figures_of
-from docmind.reading.formats.ooxml import UNREADABLE, Link
+from docmind.reading.formats.ooxml import Link
 from docmind.reading.formats.sheet_cells import Note
 from docmind.reading.formats.typeset import printable
 from docmind.reading.formats.xlsx_parts import PART_MAX, Book, SheetEntry, local, named, text_of
+from docmind.reading.main_part import UNREADABLE
 
 _MADE_UP = re.compile(r"(picture|image|grafik|imagem|imagen|bild|chart|shape|diagram)\s*\d*", re.IGNORECASE)
 _FILE = re.compile(r"\S+\.(png|jpe?g|gif|emf|wmf|bmp|tiff?|svg)", re.IGNORECASE)

@@ -19,7 +19,7 @@ from typing import Any
 from docmind.blocks import Losses
 from docmind.reading.formats.characters import struck, subscript, superscript
 from docmind.reading.formats.number_format import BUILT_IN, GENERAL
-from docmind.reading.formats.ooxml import UNREADABLE, Link, Package
+from docmind.reading.formats.ooxml import Link, Package
 from docmind.reading.formats.sheet_cells import (
     LAST_COLUMN,
     LAST_ROW,
@@ -35,6 +35,7 @@ from docmind.reading.formats.sheet_cells import (
     range_at,
 )
 from docmind.reading.formats.typeset import printable
+from docmind.reading.main_part import UNREADABLE
 from docmind.records.documents import LossKind
 
 PART_MAX = 64 << 20  # bytes of a part that is parsed at once
