@@ -149,6 +149,15 @@ def own_parts_only() -> None:
         serve_own_parts_only()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def model_forks() -> Iterator[None]:
+    """Fork the processes of models from one that has imported torch."""
+    from model_forks import forked_models
+
+    with forked_models():
+        yield
+
+
 # --- a real browser ---------------------------------------------------------------------------------------------------
 
 
