@@ -183,4 +183,5 @@ def test_texts_that_have_nothing_in_common_are_compared_in_steps_in_proportion()
         assert found
         return counted["call"] + counted["c_call"]
 
-    assert steps(120) < 6 * steps(30)
+    steps(1)  # it imports what the others need
+    assert steps(60) < 5 * steps(15)
