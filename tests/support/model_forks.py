@@ -2,8 +2,8 @@
 
 DocMind starts each in a fresh interpreter, which imports them for five seconds of processor time. While tests run, the
 processes are forked, with the entry function, limits and variables of a real start. Where the start itself or imports
-are tested, `starting.started_by("spawn")` asks for a fresh interpreter; a test gets one too while variables are set that
-an interpreter reads only once, and so do programs that tests start.
+are tested, `starting.started_by("spawn")` asks for a fresh interpreter. A test gets one too while variables are set
+that an interpreter reads only once; programs that tests start always do.
 
 The process is started with the first model, and ends with pytest.
 """
