@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -26,6 +27,7 @@ for _name in [name for name in os.environ if name.startswith("DOCMIND_")]:
 os.environ["DOCMIND_NETWORK__STRICT"] = "off"
 
 ROOT = Path(__file__).resolve().parent.parent
+CHEAP_PASSPHRASES = {"iterations": 1, "lanes": 1, "memory_kib": 8_192}  # the least that is accepted
 HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child processes find the test helpers
 # Child processes too find the text model `fake`, in tests/support/docmind_testkit.py.
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -120,6 +122,28 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DOCMIND_KEYS__SOURCE", "file")
     monkeypatch.setenv("DOCMIND_KEYS__FILE", str(tmp_path / "docmind.key"))
     return data
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passphrases() -> Iterator[dict[str, int]]:
+    """Give passphrases the least cost that a library may have: 0.01 s instead of 0.3 for each key.
+
+    A library names its cost, so it is opened by what made it. Yields the cost that they have in the product.
+    """
+    from docmind.storage import keys
+
+    real = dict(keys._ARGON2)
+    with mock.patch.dict(keys._ARGON2, CHEAP_PASSPHRASES):
+        yield real
+
+
+@pytest.fixture
+def dear_passphrases(cheap_passphrases: dict[str, int]) -> Iterator[None]:
+    """Give passphrases the cost that they have in the product."""
+    from docmind.storage import keys
+
+    with mock.patch.dict(keys._ARGON2, cheap_passphrases):
+        yield
 
 
 # --- an opened application --------------------------------------------------------------------------------------------
