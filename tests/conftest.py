@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -27,13 +26,12 @@ for _name in [name for name in os.environ if name.startswith("DOCMIND_")]:
 os.environ["DOCMIND_NETWORK__STRICT"] = "off"
 
 ROOT = Path(__file__).resolve().parent.parent
-CHEAP_PASSPHRASES = {"iterations": 1, "lanes": 1, "memory_kib": 8_192}  # the least that is accepted
 HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child processes find the test helpers
 # Child processes too find the text model `fake`, in tests/support/docmind_testkit.py.
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
-# In tests/support: a machine without optional parts; what each test costs; what the runner wants told; what the tests
-# went through; what the open tabs show where a test fails; which tests run side by side.
-pytest_plugins = ("bare", "case_times", "closing", "measured", "open_tabs", "sampled", "side_by_side")
+# In tests/support: a machine without optional parts; what each test costs; what is done more cheaply; what the runner
+# wants told; what the tests went through; what the open tabs show where a test fails; which tests run side by side.
+pytest_plugins = ("bare", "case_times", "cheaper", "closing", "measured", "open_tabs", "sampled", "side_by_side")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
@@ -124,28 +122,6 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return data
 
 
-@pytest.fixture(scope="session", autouse=True)
-def cheap_passphrases() -> Iterator[dict[str, int]]:
-    """Give passphrases the least cost that a library may have: 0.01 s instead of 0.3 for each key.
-
-    A library names its cost, so it is opened by what made it. Yields the cost that they have in the product.
-    """
-    from docmind.storage import keys
-
-    real = dict(keys._ARGON2)
-    with mock.patch.dict(keys._ARGON2, CHEAP_PASSPHRASES):
-        yield real
-
-
-@pytest.fixture
-def dear_passphrases(cheap_passphrases: dict[str, int]) -> Iterator[None]:
-    """Give passphrases the cost that they have in the product."""
-    from docmind.storage import keys
-
-    with mock.patch.dict(keys._ARGON2, cheap_passphrases):
-        yield
-
-
 # --- an opened application --------------------------------------------------------------------------------------------
 
 
@@ -171,15 +147,6 @@ def own_parts_only() -> None:
         from docmind.ui.app.streamlit_server import serve_own_parts_only
 
         serve_own_parts_only()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def model_forks() -> Iterator[None]:
-    """Fork the processes of models from one that has imported torch."""
-    from model_forks import forked_models
-
-    with forked_models():
-        yield
 
 
 # --- a real browser ---------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ TWO = "What is the capital of France, and how is it linked to the warranty?"
 
 @pytest.fixture(scope="module")
 def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
-    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, max_tokens=96)
+    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, threads=1, max_tokens=96)
     with DocMind(settings_in(tmp_path_factory.mktemp("inside"), llm=llm)) as one:
         one.add(
             [Upload("lamp.pdf", pdf([line(WARRANTY, size=12), line("Clean the glass with a dry cloth.", size=12)]))]
@@ -93,7 +93,7 @@ def test_what_is_stopped_keeps_what_was_written(docmind: DocMind) -> None:
 def test_a_small_context_gets_fewer_passages(tmp_path: Path) -> None:
     """The passages are cut to what the model takes in, so that it can still answer."""
     page = "\n".join(f"Line {n} of the catalogue names lamp {n} with its warranty and price." for n in range(80))
-    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, max_tokens=32, context_tokens=1_024)
+    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, threads=1, max_tokens=32, context_tokens=1_024)
     with DocMind(settings_in(tmp_path, llm=llm)) as small:
         small.add([Upload(f"{name}.txt", f"Catalogue {name}\n{page}".encode()) for name in ("a", "b", "c")])
         small.models.list()
@@ -110,7 +110,7 @@ def test_a_long_document_is_summarised_part_by_part(tmp_path: Path) -> None:
         f"CHAPTER {n}\n\nLamp {n} of the catalogue costs {40 + n} pounds. {WARRANTY} Clean the glass with a dry cloth."
         for n in range(1, 40)
     )
-    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, max_tokens=32, context_tokens=1_024)
+    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, threads=1, max_tokens=32, context_tokens=1_024)
     limits = SummarySettings(max_calls=3)
     told: list[tuple[int, int]] = []
     with DocMind(settings_in(tmp_path, llm=llm, summary=limits)) as small:

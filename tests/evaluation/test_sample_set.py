@@ -48,7 +48,7 @@ RARE = 3  # pages of the set at most on which a rare word stands
 
 
 def settings_with_ocr(folder: Path) -> Settings:
-    return settings_in(folder, reading=ReadingSettings(workers=1, image_side_px=400))
+    return settings_in(folder, reading=ReadingSettings(workers=1))
 
 
 SAMPLE = Library("sample set", [Upload(path.name, path.read_bytes()) for path in DOCS], settings=settings_with_ocr)

@@ -16,7 +16,7 @@ import pytest
 from pydantic import SecretStr
 
 import forked
-from conftest import CHEAP_PASSPHRASES
+from cheaper import CHEAP_PASSPHRASES
 from docmind.config import KeySettings
 from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.storage.keys import (
