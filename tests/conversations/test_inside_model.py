@@ -92,8 +92,8 @@ def test_what_is_stopped_keeps_what_was_written(docmind: DocMind) -> None:
 @pytest.mark.slow
 def test_a_small_context_gets_fewer_passages(tmp_path: Path) -> None:
     """The passages are cut to what the model takes in, so that it can still answer."""
-    page = "\n".join(f"Line {n} of the catalogue names lamp {n} with its warranty and price." for n in range(80))
-    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, threads=1, max_tokens=32, context_tokens=1_024)
+    page = "\n".join(f"Line {n} of the catalogue names lamp {n} with its warranty and price." for n in range(400))
+    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, max_tokens=32, context_tokens=1_024)
     with DocMind(settings_in(tmp_path, llm=llm)) as small:
         small.add([Upload(f"{name}.txt", f"Catalogue {name}\n{page}".encode()) for name in ("a", "b", "c")])
         small.models.list()
