@@ -29,9 +29,9 @@ ROOT = Path(__file__).resolve().parent.parent
 HELPERS = [str(ROOT / "tests"), str(ROOT / "tests" / "support")]  # where child processes find the test helpers
 # Child processes too find the text model `fake`, in tests/support/docmind_testkit.py.
 os.environ["PYTHONPATH"] = os.pathsep.join([HELPERS[1], *filter(None, [os.environ.get("PYTHONPATH")])])
-# In tests/support: a machine without optional parts; what each test costs; what the runner wants told; what the tests
-# went through; what the open tabs show where a test fails; which tests run side by side.
-pytest_plugins = ("bare", "case_times", "closing", "measured", "open_tabs", "sampled", "side_by_side")
+# In tests/support: a machine without optional parts; what each test costs; what is done more cheaply; what the runner
+# wants told; what the tests went through; what the open tabs show where a test fails; which tests run side by side.
+pytest_plugins = ("bare", "case_times", "cheaper", "closing", "measured", "open_tabs", "sampled", "side_by_side")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 

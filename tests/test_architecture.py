@@ -13,8 +13,10 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from packaging.requirements import Requirement
@@ -58,9 +60,23 @@ def product_files() -> Iterator[tuple[str, Path]]:
         yield "scripts", path
 
 
-def parsed() -> Iterator[tuple[str, str, ast.Module]]:
+class Seen(NamedTuple):
+    """A file of the product: its place, its path, what it imports, and the calls in it that are never made."""
+
+    room: str
+    path: str
+    imported: tuple[str, ...]
+    offences: tuple[tuple[int, str], ...]
+
+
+@cache
+def seen() -> list[Seen]:
+    """Return what stands in the files of the product; they are parsed once for the tests that look into all of them."""
+    found = []
     for room, path in product_files():
-        yield room, path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"), str(path))
+        tree = ast.parse(path.read_text("utf-8"), str(path))
+        found.append(Seen(room, path.relative_to(ROOT).as_posix(), tuple(_imported(tree)), tuple(offences(tree))))
+    return found
 
 
 def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -231,11 +247,11 @@ def _imported(tree: ast.Module) -> Iterator[str]:
 @pytest.mark.slow
 def test_outside_libraries_stay_in_their_rooms() -> None:
     strays = [
-        f"{path}: {module}"
-        for room, path, tree in parsed()
-        if room != "scripts"
-        for module in _imported(tree)
-        if (rooms := ROOMS.get(module.split(".")[0])) is not None and room not in rooms
+        f"{file.path}: {module}"
+        for file in seen()
+        if file.room != "scripts"
+        for module in file.imported
+        if (rooms := ROOMS.get(module.split(".")[0])) is not None and file.room not in rooms
     ]
     assert not strays
 
@@ -292,7 +308,7 @@ def offences(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.slow
 def test_calls_that_are_never_made() -> None:
-    assert not [f"{path}:{line}: {what}" for _, path, tree in parsed() for line, what in offences(tree)]
+    assert not [f"{file.path}:{line}: {what}" for file in seen() for line, what in file.offences]
 
 
 @each_of(
@@ -384,11 +400,11 @@ def test_every_library_that_is_imported_is_declared() -> None:
     }
     providers = metadata.packages_distributions()
     undeclared = set()
-    for room, path, tree in parsed():
-        for library in {module.split(".")[0] for module in _imported(tree)} - sys.stdlib_module_names - {"docmind"}:
+    for file in seen():
+        for library in {module.split(".")[0] for module in file.imported} - sys.stdlib_module_names - {"docmind"}:
             packages = {canonicalize_name(name) for name in providers.get(library, [])}
-            if room != "scripts" and packages and not packages & declared:
-                undeclared.add(f"{path}: {library}")
+            if file.room != "scripts" and packages and not packages & declared:
+                undeclared.add(f"{file.path}: {library}")
     assert not undeclared
 
 

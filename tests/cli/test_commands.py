@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -259,12 +260,17 @@ def test_characters_the_output_cannot_encode_are_replaced(shell: Shell) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="closed streams")
 def test_without_standard_input_commands_work(stocked: Shell) -> None:
-    """It starts Python three times: what a start finds closed is what it tests."""
-    for words in ("list", "chat", "ask 'Where do herons nest?'"):
-        line = f"{sys.executable} -m docmind {words} <&-"
-        ended = subprocess.run(line, shell=True, env=os.environ | stocked.environment, capture_output=True, timeout=60)
-        assert ended.returncode == 0, ended.stderr
-        assert b"Traceback" not in ended.stderr
+    """It starts Python: what a start finds closed is what it tests."""
+    code = (
+        "from docmind.cli import main\n"
+        "for words in (['list'], ['chat'], ['ask', 'Where do herons nest?']):\n"
+        "    assert not main(words, standalone_mode=False), words"
+    )
+    line = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} <&-"
+    ended = subprocess.run(line, shell=True, env=os.environ | stocked.environment, capture_output=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    assert b"Traceback" not in ended.stderr
+    assert b"tall trees" in ended.stdout
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import forked
 from conftest import HELPERS, ROOT
 from desks import report
 from docmind.access import COMMAND_FILE, COMMAND_SOCKET, find_owner
@@ -58,15 +59,15 @@ def shell(tmp_path: Path) -> Shell:
     return shell
 
 
-def started(shell: Shell, *words: str | Path, how: str = HOW) -> subprocess.Popen[str]:
+def started(shell: Shell, *words: str | Path, how: str = HOW) -> forked.Started:
     environment = {**os.environ, **shell.environment, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *HELPERS])}
     command = [sys.executable, "-c", PROGRAM, str(shell.folder / "go"), how, *map(str, words)]
-    return subprocess.Popen(
+    return forked.popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
-def until(is_so: object, process: subprocess.Popen[str] | None = None) -> None:
+def until(is_so: object, process: forked.Started | None = None) -> None:
     assert callable(is_so)
     ends = time.monotonic() + _PATIENCE_S
     while not is_so():
@@ -80,7 +81,7 @@ def is_serving(shell: Shell) -> bool:
 
 
 @contextmanager
-def adding(shell: Shell, *, how: str = HOW) -> Iterator[subprocess.Popen[str]]:
+def adding(shell: Shell, *, how: str = HOW) -> Iterator[forked.Started]:
     """Have a command add `long.pdf`, held in the middle."""
     process = started(shell, "add", shell.files / "long.pdf", how=how)
     try:

@@ -21,13 +21,14 @@ from smollm import NAME, smollm
 
 WARRANTY = "The warranty lasts for twenty-four months from the day of delivery."
 DEPOSIT = "The deposit is two months of rent and is paid back within six weeks."
+LASTS = "How long does the warranty last?"
 STORY = "Explain everything about the warranty in twenty long paragraphs."
 TWO = "What is the capital of France, and how is it linked to the warranty?"
 
 
 @pytest.fixture(scope="module")
 def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
-    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, max_tokens=512)
+    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, threads=1, max_tokens=96)
     with DocMind(settings_in(tmp_path_factory.mktemp("inside"), llm=llm)) as one:
         one.add(
             [Upload("lamp.pdf", pdf([line(WARRANTY, size=12), line("Clean the glass with a dry cloth.", size=12)]))]
@@ -37,7 +38,7 @@ def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
 
 
 def test_what_it_writes_is_checked_against_the_pages(docmind: DocMind) -> None:
-    answer = docmind.conversations.ask("How long does the warranty last?").answer
+    answer = docmind.conversations.ask(LASTS).answer
     assert answer is not None
     assert answer.model == f"inside/{NAME}"
     assert answer.sentences[0].supported
@@ -69,7 +70,7 @@ def test_quotes_take_the_place_of_a_model_that_dies(docmind: DocMind) -> None:
     assert [one.reason for one in answer.degraded if one.stage == "language model"] == [
         f"The model {NAME} inside DocMind broke off in the middle of its answer."
     ]
-    again = docmind.conversations.ask(TWO).answer
+    again = docmind.conversations.ask(LASTS).answer
     assert again is not None
     assert again.model == f"inside/{NAME}", "the next question starts it again"
 
@@ -109,8 +110,8 @@ def test_a_long_document_is_summarised_part_by_part(tmp_path: Path) -> None:
         f"CHAPTER {n}\n\nLamp {n} of the catalogue costs {40 + n} pounds. {WARRANTY} Clean the glass with a dry cloth."
         for n in range(1, 40)
     )
-    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, max_tokens=64, context_tokens=1_024)
-    limits = SummarySettings(max_calls=4)
+    llm = LLMSettings(provider="inside", gguf=smollm(), temperature=0, threads=1, max_tokens=32, context_tokens=1_024)
+    limits = SummarySettings(max_calls=3)
     told: list[tuple[int, int]] = []
     with DocMind(settings_in(tmp_path, llm=llm, summary=limits)) as small:
         small.add([Upload("catalogue.txt", story.encode())])
@@ -121,7 +122,7 @@ def test_a_long_document_is_summarised_part_by_part(tmp_path: Path) -> None:
     assert turn.answer is not None
     (answer,) = [one for one in (turn.answer, turn.answer.other) if one is not None and one.model]
     assert (answer.outcome, answer.model, turn.message) == ("summary", f"inside/{NAME}", "")
-    assert (2, 3) in told
+    assert (1, 2) in told
     assert [part.stage for part in answer.degraded] == ["some parts"]
     assert answer.answer
     assert all(sentence.sources for sentence in answer.sentences if sentence.supported)

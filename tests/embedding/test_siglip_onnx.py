@@ -23,6 +23,7 @@ from docmind.embedding.visual_client import open_image_model
 from docmind.errors import VisualModelError
 from docmind.model_files import Weights
 from each import each_of
+from starting import started_by
 from tinymodels import tiny_siglip
 
 if TYPE_CHECKING:
@@ -163,7 +164,8 @@ def test_its_process_loads_no_torch(folder: Path, tmp_path: Path) -> None:
     weights = Weights(tmp_path / "models")
     seeing = open_image_model(weights.describe(str(folder)), settings)
     try:
-        seeing.embed_text("a figure")
+        with started_by("spawn"):
+            seeing.embed_text("a figure")
         maps = Path(f"/proc/{seeing.pid}/maps").read_text()  # type: ignore[attr-defined]
         assert ("libtorch" in maps, "onnxruntime" in maps) == (False, True)
     finally:

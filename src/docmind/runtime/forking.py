@@ -90,6 +90,9 @@ class Forked:
 class ForkServer:
     """One server process, and the socket to it. Thread-safe."""
 
+    program = "docmind.runtime.fork_server"
+    """The module that the process runs, with the number of its socket as argument."""
+
     def __init__(self, environment: Mapping[str, str]) -> None:
         """Start the process. Raises `OSError`."""
         self.at_start = _at_start(environment)
@@ -98,7 +101,7 @@ class ForkServer:
         self._socket.settimeout(_PATIENCE_S)
         with its:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "docmind.runtime.fork_server", str(its.fileno())],
+                [sys.executable, "-m", self.program, str(its.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -102,9 +102,9 @@ def test_a_book_looks_as_its_maker_styled_it(reader: Reader) -> None:
 
 @pytest.mark.slow
 def test_pages_are_the_same_each_time(reader: Reader) -> None:
-    data = book([chapter(f"<h1>{number}</h1>" + f"<p>{WORDS * 20}</p>" * 5) for number in range(2)])
+    data = book([chapter(f"<h1>{number}</h1>" + f"<p>{WORDS * 20}</p>" * 2) for number in range(2)])
     once, again = (read(reader, data)[0] for _ in range(2))
-    assert len(once) > 6
+    assert len(once) > 2
     assert [(page.page_no, page.text, page.words, page.image) for page in once] == [
         (page.page_no, page.text, page.words, page.image) for page in again
     ]

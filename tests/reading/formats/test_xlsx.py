@@ -592,14 +592,15 @@ def test_ranges_of_many_millions_of_cells_end(more: str) -> None:
     assert len(found) >= 2
 
 
-def test_a_sum_over_whole_columns_ends() -> None:
+def test_a_sum_over_whole_columns_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.reading.formats.formulas._VISITS", 50_000)
     cells = "".join(
-        f'<row r="{n}"><c r="A{n}"><v>1</v></c><c r="B{n}"><f>SUM(A:A)</f></c></row>' for n in range(1, 6_001)
+        f'<row r="{n}"><c r="A{n}"><v>1</v></c><c r="B{n}"><f>SUM(A:A)</f></c></row>' for n in range(1, 601)
     )
     found, losses = read(raw(f"<sheetData>{cells}</sheetData>"))
     table = next(block for block in found if isinstance(block, Table))
-    assert grid(table)[0] == ["1", "6000"]
-    assert losses[0].kind == "formula", "the rest of 36 million cells is not looked at"
+    assert grid(table)[0] == ["1", "600"]
+    assert losses[0].kind == "formula", "the rest of 360,000 cells is not looked at"
 
 
 def test_cells_of_a_sheet_beyond_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
