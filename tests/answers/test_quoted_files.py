@@ -229,7 +229,7 @@ def structure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
 
 
 def said(docmind: DocMind, question: str) -> str:
-    """Ask; return the first source with its title and name, after the text of the answer, and see that its words are boxed."""
+    """Ask; return the answer with its first source, title and name, and see that the words are boxed on the page."""
     answer = docmind.ask(question)
     source = answer.sources[0]
     size = (source.page_width, source.page_height)
