@@ -1,4 +1,8 @@
-"""Pages for screen readers and weak eyes: axe-core finds nothing serious on any, in both themes and at every width."""
+"""Pages for screen readers and weak eyes: axe-core finds nothing serious on any, in both themes and at every width.
+
+None of them can be scrolled sideways. SCREENSHOTS=FOLDER also takes pictures; those of the guides are made by
+`scripts/screens FOLDER --docs docs/images`.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +16,59 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 
-from browser.test_looks import LEASE, MANUAL, QUARTER, SECTIONS, WIDTHS, paper
 from browsers import WINDOW
 from desks import plain_in
 from docmind.records.documents import Upload
+from docmind.ui.pages import settings
 from libraries import Library, confirm
-from papers import pdf
-from served import THEMES, App, Server, Tab, close_reader, read_page, tab
+from papers import line, pdf
+from served import THEMES, App, Server, Tab, close_reader, read_page, tab, take
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 GRAVE = ("serious", "critical")
+WIDTHS = (390, 1280, 1920)
+SECTIONS = tuple(settings.SECTIONS)
+LONG = "A name that nobody would type but every browser makes when it saves a page, " * 2 + "final (2).txt"
+QUARTER = [
+    "Quarterly report of the Lantern Works",
+    "Revenue rose by 18 percent to 3.2 million in the fourth quarter, mainly because",
+    "the repair business grew in every region and two new workshops were opened.",
+    "The lantern range sold 41,000 pieces, 3,000 more than a year ago.",
+    "Costs grew more slowly than revenue, so that the margin reached 14 percent.",
+    "The company plans to open three more workshops before the end of next year.",
+    "Outlook",
+    "We expect revenue between 3.4 and 3.6 million in the next quarter.",
+    "Brass has become dearer; prices will rise by two percent in spring.",
+    "The order book is full until the end of May.",
+    "Staff",
+    "The works employ 64 people, six more than at the end of last year.",
+    "Four apprentices have finished their training and stay with us.",
+]
+LEASE = [
+    "Lease of the workshop in Harbour Street",
+    "The tenant gives notice three months before the end of a calendar quarter.",
+    "The deposit is two months' rent and is paid back within six weeks.",
+    "Repairs below 200 are carried out at the tenant's expense.",
+]
+MANUAL = [
+    "How to care for your lantern",
+    "Clean the glass with a dry cloth once a month.",
+    "The warranty lasts for twenty-four months from the day of delivery.",
+]
+
+
+def paper(lines: list[str]) -> str:
+    """Return the content of one page: a heading and lines under it."""
+    body = [line(text, y=650 - 34 * number, size=13) for number, text in enumerate(lines[1:])]
+    return "\n".join([line(lines[0], size=22), *body])
+
 
 LANTERNS = Library(
     "accessibility",
     [
-        Upload("care.pdf", pdf([paper(MANUAL)] * 2)),
+        Upload(LONG, b"The name of this file is far too long, and that is its only fault."),
+        Upload("care.pdf", pdf([paper(MANUAL)] * 2, title="How to care for your lantern")),
         Upload("lease.pdf", pdf([paper(LEASE)] * 3)),
         Upload("report.pdf", pdf([paper(QUARTER), paper(LEASE)])),
         Upload("owls.txt", b"Owls hunt at night, in the dark and in the rain."),
@@ -58,32 +99,46 @@ def faults(one: Tab, where: str) -> list[str]:
 
 
 class Walk:
-    """A visit of pages in one tab, each looked at in both themes and at one width for each, the next ones in turn.
+    """A visit of pages in one tab: none scrolls sideways at any width, and axe-core finds nothing.
 
-    With EVERY_LOOK=1 each page is looked at in both themes at every width.
+    axe-core looks at each in both themes and at one width for each, the next ones in turn; with EVERY_LOOK=1 at every
+    width. The theme stays until the next look: to change it is a large part of what a look costs.
     """
 
     def __init__(self, one: Tab) -> None:
         self.one = one
         self.faults: list[str] = []
         self._widths = itertools.cycle(WIDTHS)
+        self._themes = list(THEMES)
 
     def look(self, what: str) -> None:
-        """Note the faults of the page as it is now, and leave it light and at the usual width."""
-        for theme in THEMES:
-            for width in WIDTHS if os.environ.get("EVERY_LOOK") else (next(self._widths),):
-                self._wear(theme, width)
-                if found := faults(self.one, f"{what}, {theme}, at {width}"):
-                    self.one.idle()  # colours fade from one theme to the other: a fault is what stays
-                    self.one.page.wait_for_timeout(1_000)
-                    found = faults(self.one, f"{what}, {theme}, at {width}")
-                self.faults += found
-        self._wear("light", WINDOW["width"])
+        """Note the faults of the page as it is now, and leave it at the usual width."""
+        first, second = next(self._widths), next(self._widths)
+        self._themes.reverse()  # as it was left comes first
+        looks = {(self._themes[0], first), (self._themes[1], second)}
+        if os.environ.get("EVERY_LOOK"):
+            looks = set(itertools.product(self._themes, WIDTHS))
+        widths = sorted(WIDTHS, key=lambda width: (width == second, width == first))
+        for theme in self._themes:
+            for width in widths:
+                if (theme == self._themes[0] and width != second) or (theme, width) in looks:
+                    self._look_at(what, theme, width, with_axe=(theme, width) in looks)
+        self.one.page.set_viewport_size(WINDOW)
+        self.one.idle()
 
-    def _wear(self, theme: str, width: int) -> None:
+    def _look_at(self, what: str, theme: str, width: int, *, with_axe: bool) -> None:
+        where = f"{what}, {theme}, at {width}"
         self.one.page.set_viewport_size({"width": width, "height": WINDOW["height"]})
         self.one.wear(theme)
         self.one.page.wait_for_timeout(300)
+        if over := self.one.sideways():
+            self.faults.append(f"{where}: {over}")
+        elif os.environ.get("SCREENSHOTS"):
+            take(self.one, f"{what}-{theme}-{width}")
+        if with_axe and faults(self.one, where):
+            self.one.idle()  # colours fade from one theme to the other: a fault is what stays
+            self.one.page.wait_for_timeout(1_000)
+            self.faults += faults(self.one, where)
 
 
 def test_no_page_of_an_empty_library_has_a_serious_fault(browser: Any, tmp_path: Path) -> None:
@@ -113,6 +168,7 @@ def test_no_page_has_a_serious_fault(browser: Any, server: Server) -> None:
         walk.look("a new conversation")
         one.ask("How many lanterns were sold?")
         one.ask("Which vegetables are in the soup?")
+        one.page.locator('[class*="st-key-turn-0-source-1"] img').first.wait_for()
         walk.look("answers")
         for panel in ("History", "Memory"):
             one.page.get_by_role("button", name=panel).click()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from docmind.records.documents import Upload
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take, take_both
+from served import App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -87,7 +87,7 @@ def menu(one: Tab, number: int, choice: str) -> None:
 
 def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServer) -> None:
     """One is answered before the app is killed, and one is cut off by it."""
-    model.queue(Behaviour(delay_s=0.4, lie=True))
+    model.queue(Behaviour(delay_s=0.2, lie=True))
     say(one, ASKED)
     one.page.get_by_role("button", name="Stop").wait_for()
     one.page.get_by_text(WARRANTY[:20]).last.wait_for()  # while it is still being written
@@ -138,18 +138,24 @@ def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServe
     assert not re.search("has not finished", one.page.locator(".st-key-turn-0").inner_text())
 
 
-def press_until(one: Tab, key: str, wanted: Any) -> None:
-    """Press a key until its effect is seen: a press is lost where the button of the shortcut is just redrawn."""
+def press_until(press: Callable[[], object], wanted: Any) -> None:
+    """Press a key or a button until its effect is seen: a press is lost where the button is just redrawn."""
     from playwright.sync_api import TimeoutError as NotThereError
 
     for _ in range(8):
-        one.page.keyboard.press(key)
         try:
+            press()
             wanted.wait_for(timeout=3_000)
             return
         except NotThereError:
             continue
     wanted.wait_for()
+
+
+def stop(one: Tab, number: int) -> None:
+    """Press the button that stops the model, which writes the answer to this question."""
+    button = one.page.get_by_role("button", name="Stop").first
+    press_until(lambda: button.is_visible() and button.click(timeout=2_000), row(one, number).get_by_text("Stopped"))
 
 
 def test_escape_stops_and_retry_answers_beside(one: Tab, model: LLMServer) -> None:
@@ -158,7 +164,7 @@ def test_escape_stops_and_retry_answers_beside(one: Tab, model: LLMServer) -> No
     one.page.get_by_text("on and on").last.wait_for()
     box = one.page.get_by_placeholder("Ask your documents")
     box.fill("half a thou")  # the keyboard focus is in the input, and the typed text stays
-    press_until(one, "Escape", row(one, 0).get_by_text("Stopped after"))
+    press_until(lambda: one.page.keyboard.press("Escape"), row(one, 0).get_by_text("Stopped after"))
     one.page.get_by_text("You stopped the model.").wait_for()
     assert WARRANTY in one.page.locator(".st-key-turn-0").inner_text(), "the quotes stay"
     one.page.get_by_role("button", name="Show it").click()
@@ -168,8 +174,7 @@ def test_escape_stops_and_retry_answers_beside(one: Tab, model: LLMServer) -> No
     row(one, 0).get_by_role("button", name="Try again").click()
     one.page.get_by_role("button", name="Stop").wait_for()
     one.page.get_by_text("on and on").last.wait_for()
-    one.page.get_by_role("button", name="Stop").click()
-    row(one, 0).get_by_text("Stopped after").wait_for()
+    stop(one, 0)
     menu(one, 0, "Answer again")
     row(one, 0).get_by_text("Answered in").wait_for()
     one.page.get_by_text("3 of 3").wait_for()  # the stopped ones are beside it
@@ -217,14 +222,11 @@ def test_quotes_stand_while_a_slow_model_reads_and_stay_where_it_is_stopped(one:
     quote = turn.locator('a[href^="#read="]:visible').first
     quote.wait_for()
     one.page.get_by_text("is reading your pages…").wait_for()
-    for theme in THEMES:
-        one.wear(theme)
-        take(one, f"reading-{theme}")
-        quote.click()
-        assert "lamp.pdf" in read_page(one, 1).inner_text(), theme
-        close_reader(one)
-    one.page.get_by_role("button", name="Stop").click()
-    row(one, 0).get_by_text("Stopped").wait_for()
+    take_both(one, "reading")
+    quote.click()
+    assert "lamp.pdf" in read_page(one, 1).inner_text()
+    close_reader(one)
+    stop(one, 0)
     one.page.get_by_text("You stopped the model.").wait_for()
     assert WARRANTY in turn.inner_text()
 
@@ -238,42 +240,63 @@ def place_of(one: Tab) -> float:
     return float(box["y"])
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_what_a_model_writes_moves_no_quote(one: Tab, model: LLMServer, width: int) -> None:
-    """It comes above the quotes; where no page says it, it is folded, and where one does, the quotes are."""
-    one.page.set_viewport_size({"width": width, "height": 844 if width == 390 else 800})
-    model.queue(Behaviour(text=" ".join([FALSE_SENTENCE] * 6), first_s=3, delay_s=0.2), Behaviour(first_s=1))
+NARROW, WIDE = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+
+
+def take_at_all_widths(one: Tab, name: str) -> None:
+    """Take the page as it is now in both windows and both themes, and leave the window as it was."""
+    before = one.page.viewport_size
+    for window in (NARROW, WIDE):
+        one.page.set_viewport_size(window)
+        one.idle()
+        take_both(one, f"{name}-{window['width']}")
+    one.page.set_viewport_size(before)
+    one.idle()
+
+
+def it_comes_above_the_quotes(one: Tab, model: LLMServer, window: dict[str, int]) -> None:
+    """Ask, and see that no quote moves while the model writes, nor once its answer is there, which is folded."""
+    one.page.set_viewport_size(window)
+    model.queue(Behaviour(text=" ".join([FALSE_SENTENCE] * 3), first_s=2, delay_s=0.15))
     say(one, ASKED)
     one.page.get_by_text("is reading your pages…").wait_for()
     one.page.wait_for_timeout(1_000)  # the question is at the top of the view
     before = place_of(one)
     one.page.locator('[class*="-writing"]').get_by_text("1987. The lighthouse").first.wait_for()
     assert abs(place_of(one) - before) <= 2, "while it is written"
-    take_both(one, f"writing-{width}")
+    take_both(one, f"writing-{window['width']}")
     before = place_of(one)
     one.page.get_by_text("The model's answer isn't in your documents.").wait_for()
     one.idle()
     one.page.wait_for_timeout(500)
-    take_both(one, f"unsupported-{width}")
     assert abs(place_of(one) - before) <= 2, "once it is there"
     assert FALSE_SENTENCE not in one.page.locator(".st-key-turn-0").inner_text()
+
+
+def test_what_a_model_writes_moves_no_quote(one: Tab, model: LLMServer) -> None:
+    """It comes above the quotes; where no page says it, it is folded, and where one does, the quotes are."""
+    it_comes_above_the_quotes(one, model, NARROW)
+    one.page.set_viewport_size(WIDE)
+    one.begin()
+    it_comes_above_the_quotes(one, model, WIDE)
+    take_at_all_widths(one, "unsupported")
     one.page.get_by_role("button", name="Show it").click()
     one.page.locator(".st-key-turn-0").get_by_text("not found in your documents").first.wait_for()
-    take_both(one, f"unsupported-shown-{width}")
+    take_at_all_widths(one, "unsupported-shown")
 
+    model.queue(Behaviour())
     menu(one, 0, "Answer again")
     row(one, 0).get_by_text("on this computer").wait_for()
     one.idle()
     folded = one.page.locator('[class*="st-key-turn-0-quotes"]').first
-    take_both(one, f"supported-{width}")
+    take_at_all_widths(one, "supported")
     folded.get_by_text("Quotes", exact=True).click()
     link = folded.locator('a[href^="#read="]:visible').first
     link.wait_for()
-    take_both(one, f"quotes-{width}")
+    take_at_all_widths(one, "quotes")
     link.click()
     assert "lamp.pdf" in read_page(one, 1).inner_text()
     close_reader(one)
-    one.page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def test_the_next_question_has_its_quotes_while_a_model_writes(one: Tab, model: LLMServer) -> None:
@@ -283,8 +306,7 @@ def test_the_next_question_has_its_quotes_while_a_model_writes(one: Tab, model: 
     say(one, "How large is the deposit?")
     one.page.locator(".st-key-turn-1").get_by_text(DEPOSIT[:30]).first.wait_for(timeout=10_000)
     assert one.page.locator(".st-key-turn-0-writing").count() == 1, "the first one is still written"
-    one.page.get_by_role("button", name="Stop").first.click()
-    row(one, 0).get_by_text("Stopped").wait_for()
+    stop(one, 0)
     row(one, 1).get_by_text("on this computer").wait_for()
 
 

@@ -61,7 +61,7 @@ def select(one: Tab, *names: str) -> None:
         one.page.get_by_role("row", name=name).first.get_by_role("checkbox").click()
 
 
-def test_a_new_version_is_compared_and_replaces_the_one_before(browser: Any, server: Server, tmp_path: Path) -> None:
+def test_versions_are_compared_and_one_replaces_the_one_before(browser: Any, server: Server, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
     with tab(browser, server) as one:
@@ -97,17 +97,14 @@ def test_a_new_version_is_compared_and_replaces_the_one_before(browser: Any, ser
         one.idle()
         one.page.get_by_role("button", name="Undo").click()
         expect(one.page.get_by_text("“lease.docx” is in the bin.")).to_have_count(0)
+        one.idle()
+        versions_that_say_the_same_say_so(one)
 
 
-def test_versions_that_say_the_same_say_so(browser: Any, server: Server) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        one.page.get_by_role("link", name="Documents").first.click()
-        one.page.get_by_role("heading", name="Documents", exact=True).wait_for()
-        one.idle()
-        one.page.locator(".lib-row", has_text="note").get_by_role("button", name="2 versions").click()
-        select(one, "note.txt", "note copy.txt")
-        one.page.get_by_role("button", name="Compare", exact=True).last.click()
-        one.page.get_by_text("The two versions say the same.").wait_for(timeout=WAIT_MS)
-        one.idle()
-        take_both(one, "compare-versions-same")
+def versions_that_say_the_same_say_so(one: Tab) -> None:
+    one.page.locator(".lib-row", has_text="note").get_by_role("button", name="2 versions").click()
+    select(one, "note.txt", "note copy.txt")
+    one.page.get_by_role("button", name="Compare", exact=True).last.click()
+    one.page.get_by_text("The two versions say the same.").wait_for(timeout=WAIT_MS)
+    one.idle()
+    take_both(one, "compare-versions-same")

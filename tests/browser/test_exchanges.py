@@ -43,7 +43,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     assert "Traceback" not in server.log()
 
 
-def test_the_page_of_a_mail_lists_its_exchange(browser: Any, server: Server) -> None:
+def test_a_mail_lists_its_exchange_and_mails_are_chosen_by_their_sender(browser: Any, server: Server) -> None:
     with tab(browser, server) as one:
         page = one.open("Documents").page
         page.get_by_role("link", name="Boiler offer", exact=True).click()
@@ -57,10 +57,7 @@ def test_the_page_of_a_mail_lists_its_exchange(browser: Any, server: Server) -> 
         page.get_by_role("heading", name="Re: Boiler offer").wait_for()
         page.get_by_text("From: Ben Ott").wait_for()
 
-
-def test_mails_are_chosen_by_who_wrote_them(browser: Any, server: Server) -> None:
-    with tab(browser, server) as one:
-        page = one.open("Ask").page
+        one.go("Ask")
         page.get_by_text("All documents", exact=True).first.click()
         people = page.get_by_role("combobox", name="From")
         people.click()

@@ -39,7 +39,7 @@ def outlined(one: Tab) -> dict[str, float]:
     )
 
 
-def test_figures_are_listed_found_and_opened_at_their_place(browser: Any, server: Server) -> None:
+def test_figures_are_listed_opened_at_their_place_and_looked_for_alone(browser: Any, server: Server) -> None:
     with tab(browser, server) as one:
         page = one.open("Documents").page
         page.get_by_role("link", name="Boiler handbook", exact=True).click()
@@ -56,16 +56,7 @@ def test_figures_are_listed_found_and_opened_at_their_place(browser: Any, server
         assert place["tall"] > 0.2
         page.locator("#docmind-reader").get_by_role("button", name="Close", exact=True).first.click()
 
-        one.open("Ask").ask("Show the figure about the wiring of the boiler")
-        source = page.get_by_role("link", name=CAPTION, exact=True).first
-        source.wait_for()
-        source.click()
-        assert outlined(one)["wide"] > 0.5
-
-
-def test_figures_of_a_size_are_looked_for_alone(browser: Any, server: Server) -> None:
-    with tab(browser, server) as one:
-        page = one.open("Ask").page
+        one.go("Ask")
         page.get_by_role("button", name="All documents").click()
         page.get_by_role("button", name="Figures", exact=True).click()
         one.idle()
@@ -85,4 +76,7 @@ def test_figures_of_a_size_are_looked_for_alone(browser: Any, server: Server) ->
         page.keyboard.press("Escape")
         one.idle()
         one.ask("Show the figure about the wiring of the boiler, please")
-        page.get_by_role("link", name=CAPTION, exact=True).first.wait_for()
+        source = page.get_by_role("link", name=CAPTION, exact=True).first
+        source.wait_for()
+        source.click()
+        assert outlined(one)["wide"] > 0.5

@@ -20,7 +20,7 @@ from docmind_testkit import COLOURS
 from libraries import Library, confirm
 from looking import album
 from papers import line, pdf
-from served import THEMES, App, Server, Tab, close_reader, read_page, tab, take
+from served import App, Server, Tab, close_reader, read_page, tab, take_both
 from tinymodels import tiny_colpali, tiny_siglip
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -185,27 +185,21 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
         dialog.get_by_role("button", name="red", exact=True).click()
         hot = dialog.get_by_alt_text("heat map for red: strongest at the")
         hot.wait_for()
-        for theme in THEMES:
-            one.wear(theme)
-            take(one, f"heat-{theme}")
-            place = glow(one.picture(hot))
-            assert len(place), f"no colour on the page, {theme}"
-            assert place[:, 1].mean() < 0.5, f"the red bars stand on the left, {theme}"
+        take_both(one, "heat")
+        place = glow(one.picture(hot))
+        assert len(place), "no colour on the page"
+        assert place[:, 1].mean() < 0.5, "the red bars stand on the left"
         one.page.keyboard.press("ArrowRight")
         read_page(one, 2)
         close_reader(one)
         one.section("Search")
         one.page.get_by_text("Visual models").evaluate("heading => heading.scrollIntoView()")
-        for theme in THEMES:
-            one.wear(theme)
-            take(one, f"seeing-{theme}")
+        take_both(one, "seeing")
         one.page.set_viewport_size({"width": 390, "height": 800})
         for path in ("/settings?section=Search", "/documents"):
             one.page.goto(f"{one.url}{path}")
             one.page.locator("h1").first.wait_for()
-            for theme in THEMES:
-                one.wear(theme)
-                assert not one.sideways(), (path, theme, one.sideways())
+            assert not one.sideways(), (path, one.sideways())
 
 
 RED = "Which page is red?"
@@ -249,9 +243,7 @@ def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, tmp_path: Path
         source.get_by_text("found by its look").wait_for()
         picture = one.picture(source.get_by_alt_text("found by its look"))
         assert picture.resize((1, 1)).getpixel((0, 0)) == pytest.approx(COLOURS["red"], abs=30)
-        for theme in THEMES:
-            one.wear(theme)
-            take(one, f"found-by-its-look-{theme}")
+        take_both(one, "found-by-its-look")
         source.get_by_role("link", name="Page 1 · colours").click()
         assert "colours.tiff" in read_page(one, 1).inner_text()
         close_reader(one)
@@ -259,9 +251,7 @@ def test_a_wordless_page_is_found_and_shown_in_chat(browser: Any, tmp_path: Path
         one.page.locator(".st-key-filters button:visible").first.click()
         one.page.get_by_role("button", name="Words").or_(one.page.get_by_role("radio", name="Words")).first.click()
         one.idle()
-        for theme in THEMES:
-            one.wear(theme)
-            take(one, f"search-by-{theme}")
+        take_both(one, "search-by")
         one.page.keyboard.press("Escape")
         one.ask("Which page is blue?")
         assert "found by its look" not in one.page.locator(".st-key-turn-1").inner_text()

@@ -30,7 +30,7 @@ ASKED = (
 )
 WINDOWS = ((1280, 800), (1440, 900), (1920, 1080))
 MOST = 8  # pixels
-TURNS = 20
+TURNS = 8  # more than two windows of answers above and below the one in the middle
 
 
 def _talk(docmind: DocMind) -> None:
@@ -76,49 +76,53 @@ def citation(one: Tab, turn: int) -> Any:
     return one.page.locator(f'.st-key-turn-{turn} [data-testid="stMarkdownContainer"] a[href^="#read="]').first
 
 
-@pytest.mark.parametrize(("title", "turn"), [("One question", 0), ("Many questions", TURNS - 1)])
-def test_a_pressed_citation_stays_where_it_is(browser: Any, server: Server, title: str, turn: int) -> None:
-    with tab(browser, server) as one:
-        one.open()
-        show(one, title)
-        for width, height in WINDOWS:
-            one.page.set_viewport_size({"width": width, "height": height})
+def a_pressed_citation_stays_where_it_is(one: Tab, title: str, turns: tuple[int, ...]) -> None:
+    for width, height in WINDOWS:
+        one.page.set_viewport_size({"width": width, "height": height})
+        settled(one)
+        for at in turns:
+            link = citation(one, at)
+            link.scroll_into_view_if_needed()
             settled(one)
-            # In a long conversation one of an answer in the middle too, to which the user has scrolled.
-            for at in dict.fromkeys((turn, turn // 2)):
-                link = citation(one, at)
-                link.scroll_into_view_if_needed()
-                settled(one)
-                before = top(link)
-                link.click()
-                read_page(one, at % len(SENTENCES) + 1)
-                settled(one)
-                assert abs(top(link) - before) <= MOST, (title, at, width)
-                assert link.get_attribute("aria-current") == "page"
-                if width == WINDOWS[0][0]:
-                    take_both(one, f"steady-{turn}-{at}")
-                close_reader(one)
-                settled(one)
-                assert abs(top(link) - before) <= MOST, (title, at, width)
-                assert link.get_attribute("aria-current") is None
+            before = top(link)
+            link.click()
+            read_page(one, at % len(SENTENCES) + 1)
+            settled(one)
+            assert abs(top(link) - before) <= MOST, (title, at, width)
+            assert link.get_attribute("aria-current") == "page"
+            if width == WINDOWS[0][0]:
+                take_both(one, f"steady-{turns[0]}-{at}")
+            close_reader(one)
+            settled(one)
+            assert abs(top(link) - before) <= MOST, (title, at, width)
+            assert link.get_attribute("aria-current") is None
 
 
-@pytest.mark.parametrize("panel", ["history", "memory"])
-def test_what_is_read_stays_when_a_panel_opens(browser: Any, server: Server, panel: str) -> None:
+def what_is_read_stays_when_a_panel_opens(one: Tab, panel: str) -> None:
+    for at in (TURNS - 1, TURNS // 2):
+        read = one.page.locator(f".st-key-turn-{at}-question")
+        read.evaluate("one => one.scrollIntoView({block: 'start'})")
+        one.page.mouse.move(700, 500)
+        one.page.mouse.wheel(0, -90)
+        settled(one)
+        before = top(read)
+        choice = one.page.locator(f".st-key-beside-choice-{panel} button").first
+        for is_open in (True, False):
+            choice.click()
+            one.page.locator(".st-key-beside").wait_for(state="visible" if is_open else "detached")
+            settled(one)
+            assert abs(top(read) - before) <= MOST, (panel, at, is_open)
+
+
+def test_what_is_read_stays_where_it_is(browser: Any, server: Server) -> None:
+    """Walk through two conversations in one tab: drawing a long one is most of what this costs."""
     with tab(browser, server) as one:
         one.open()
+        show(one, "One question")
+        a_pressed_citation_stays_where_it_is(one, "One question", (0,))
         one.page.set_viewport_size({"width": 1024, "height": 768})  # where a panel makes lines much shorter
         show(one, "Many questions")
-        for at in (TURNS - 1, TURNS // 2):
-            read = one.page.locator(f".st-key-turn-{at}-question")
-            read.evaluate("one => one.scrollIntoView({block: 'start'})")
-            one.page.mouse.move(700, 500)
-            one.page.mouse.wheel(0, -90)
-            settled(one)
-            before = top(read)
-            choice = one.page.locator(f".st-key-beside-choice-{panel} button").first
-            for is_open in (True, False):
-                choice.click()
-                one.page.locator(".st-key-beside").wait_for(state="visible" if is_open else "detached")
-                settled(one)
-                assert abs(top(read) - before) <= MOST, (panel, at, is_open)
+        for panel in ("history", "memory"):
+            what_is_read_stays_when_a_panel_opens(one, panel)
+        # In a long conversation one of an answer in the middle too, to which the user has scrolled.
+        a_pressed_citation_stays_where_it_is(one, "Many questions", (TURNS - 1, TURNS // 2))
