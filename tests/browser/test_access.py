@@ -75,6 +75,17 @@ def is_open(page: Any) -> None:
     page.get_by_role("link", name="Settings").wait_for()
 
 
+def test_the_first_page_loads_no_pandas(browser: Any, server: Server) -> None:
+    """The command itself, before any other page: a fork would have the modules of others."""
+    with window(browser) as page:
+        page.goto(server.link())
+        is_open(page)
+        page.get_by_role("button", name="Try it with a sample").wait_for()
+        loaded = server.libraries()
+        assert "sqlcipher" in loaded or not loaded  # the vault is open
+        assert "pandas" not in loaded
+
+
 def test_links_lead_into_the_app(browser: Any, server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk through all ways in, in one window; its cookies are cleared where a way needs none."""
     monkeypatch.setenv("BROWSER", "true %s")  # this only makes the page; Chromium opens it below

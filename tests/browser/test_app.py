@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import http.server
 import io
 import re
 import socket
-import threading
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import pypdfium2
 import pytest
 
 from papers import DEVSET, line, pdf
-from served import App, Server, Tab, beside, close_reader, covered, marks, read_page, tab
+from served import App, Server, Tab, beside, close_reader, covered, marks, read_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -128,83 +123,6 @@ def words_under(data: bytes, index: int, strokes: list[tuple[int, int]], size: t
         for band, row in sorted(rows.items())
     )  # fmt: skip
     return re.findall(r"\w+", said.casefold())
-
-
-def test_the_first_page_loads_no_pandas(browser: Any, tmp_path: Path) -> None:
-    """The command itself, and a tab that has no scripts yet: a fork would have the modules of others."""
-    server = Server(tmp_path)
-    server.start()
-    try:
-        with tab(browser, server) as one:
-            one.open()
-            loaded = server.libraries()
-            assert "sqlcipher" in loaded or not loaded  # the vault is open
-            assert "pandas" not in loaded
-    finally:
-        server.stop()
-
-
-def test_hostile_names_and_words_do_nothing(one: Tab) -> None:
-    asked: list[str] = []
-
-    class Canary(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(204)
-            self.end_headers()
-
-    canary = http.server.HTTPServer(("127.0.0.1", 0), Canary)
-    threading.Thread(target=canary.serve_forever, daemon=True).start()
-    base = f"http://127.0.0.1:{canary.server_port}"
-    words = (
-        f"The zebra quota ![pixel]({base}/md.png) <img src='{base}/img.png'> <script src='{base}/s.js'></script> "
-        f"is :red[forty two] :material/home: $E=mc^2$ {base}/auto www.example.com me@example.com [go]({base}/link) "
-        "<b>bold</b> **strong** :smile: zebras a year."
-    )
-    name = f"![n]({base.replace('/', '⁄')}⁄n) :red[n] $n$ <img src=x onerror=alert(1)> www.a.com.txt"
-    try:
-        one.add((name, words.encode()))
-        assert_inert(one)
-        link = one.page.get_by_role("link", name="onerror=alert").first
-        link.wait_for()
-        one.page.locator(".lib-reading").wait_for(state="detached")  # another file of this server was added before
-        link.click()
-        one.idle()
-        one.page.locator(".doc-pages a").first.click()
-        assert "$E=mc^2$" in read_page(one, 1).locator(".words").inner_text()
-        assert not one.page.locator("#docmind-reader :is(script, iframe, .katex)").count()
-        close_reader(one)
-        one.page.locator(".st-key-document-delete button").click()
-        one.page.get_by_text("is in the bin.").wait_for()
-        assert_inert(one)
-        one.page.get_by_role("button", name="Undo").click()
-        one.idle()
-        one.go("Ask")
-        one.ask("What is the zebra quota a year?")
-        one.page.locator('[data-testid="stPopover"] button').click()
-        one.page.locator('[data-testid="stMultiSelect"] input').click()
-        one.idle()
-        assert_inert(one)
-        one.page.keyboard.press("Escape")
-        one.page.keyboard.press("Escape")
-    finally:
-        canary.shutdown()
-    assert not asked
-
-
-def assert_inert(one: Tab) -> None:
-    """Assert that nothing in the page stems from Markdown or HTML in a name or a text."""
-    app = one.page.locator('[data-testid="stApp"]')
-    assert not app.locator(".katex").count(), "LaTeX was set"
-    assert not app.locator("script, iframe").count()
-    assert not app.locator(f'a[href*="example"], a[href*="127.0.0.1:"]:not([href^="{one.url}"])').count()
-    for image in app.locator("img").all():
-        own = f"{urlsplit(one.url).path}/-/page/"
-        assert (image.get_attribute("src") or "").startswith(
-            (own, "/media/", one.url, "data:image/svg", "data:image/jpeg")
-        )
-    coloured = app.locator('[class*="stMarkdownColored"]').all()
-    assert not [span.inner_text() for span in coloured if not span.inner_text().strip().isdigit()]
 
 
 def test_a_deletion_is_seen_in_two_tabs(one: Tab) -> None:

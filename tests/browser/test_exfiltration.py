@@ -300,6 +300,26 @@ def test_documents_and_their_names_call_nobody(desk: Desk) -> None:
     one.page.locator('[data-testid="stMultiSelect"] input').first.click()
     one.idle()
     assert_quiet(one, desk.canary)
+    one.page.keyboard.press("Escape")
+    one.page.keyboard.press("Escape")
+
+
+def test_a_name_that_is_handed_in_and_binned_calls_nobody(desk: Desk) -> None:
+    """In the lines that tell what became of a file."""
+    one = desk.open("/documents")
+    one.page.locator(".lib-row").first.wait_for()
+    name = f"{desk.payloads['image']} {desk.payloads['html-img']}".replace("/", "⁄")[:150]
+    one.add((f"{name} :red[n] $n$ handed in.txt", b"It is handed in while the page is watched."))
+    assert_quiet(one, desk.canary)
+    one.page.get_by_placeholder("Find by title, name or tag").fill("handed in")
+    row = one.page.locator(".lib-row", has_text="handed in.txt")
+    row.get_by_role("checkbox").check()
+    one.page.get_by_role("toolbar").get_by_role("button", name="Delete").click()
+    one.page.get_by_text("is in the bin.").wait_for()
+    assert_quiet(one, desk.canary)
+    one.page.get_by_role("button", name="Undo").click()
+    row.wait_for()
+    assert_quiet(one, desk.canary)
 
 
 def test_titles_call_nobody(desk: Desk) -> None:

@@ -42,7 +42,6 @@ def test_a_passphrase_is_given_changed_and_taken_away(browser: Any, server: Serv
         one.section("Privacy")
         protects(one)
         assert not (tmp_path / "docmind.key").exists()
-        locks_and_unlocks(one, "12345678", FIRST)
         changes(one)
         locks_and_unlocks(one, FIRST, SECOND)
         loses_it(one)
