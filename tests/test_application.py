@@ -450,6 +450,7 @@ def add_for_ever(desk: DocMind, acknowledged: list[str]) -> None:
         acknowledged.append(result.document)
 
 
+@pytest.mark.slow
 def test_settings_made_here_apply_once_reopened_also_with_a_passphrase(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, keys=KeySettings(source="passphrase"))
     asked: list[int] = []

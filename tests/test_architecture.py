@@ -89,6 +89,7 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 # --- layers -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_layers_hold() -> None:
     result = lint_imports(ROOT)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -166,6 +167,7 @@ def _modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
+@pytest.mark.slow
 def test_a_package_is_entered_by_its_front_door() -> None:
     assert past_doors(PACKAGE) == []
 
@@ -219,6 +221,7 @@ def test_importing_docmind_loads_nothing_heavy() -> None:
     assert not loaded & HEAVY
 
 
+@pytest.mark.slow
 def test_reading_processes_load_no_settings_and_no_code_of_keys() -> None:
     """A process that forks them imports all of this, and each of them has it: slow, and beside hostile files."""
     code = (
@@ -342,6 +345,7 @@ def tracked_files() -> list[Path]:
     return [ROOT / name for name in listed if name and (ROOT / name).is_file()]
 
 
+@pytest.mark.slow
 def test_no_path_of_one_machine_is_written_down() -> None:
     # `you`, `user` and `ana` are the invented users of documents and tests.
     machine_path = re.compile(
@@ -408,6 +412,7 @@ def test_every_library_that_is_imported_is_declared() -> None:
     assert not undeclared
 
 
+@pytest.mark.slow
 def test_the_default_installation_brings_no_torchvision() -> None:
     brought = closure(PROJECT["project"]["dependencies"])
     assert not {"torchvision", "torchaudio", "opencv-python", "colpali-engine"} & set(brought)
@@ -465,6 +470,7 @@ def _climbing(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_parts_of_conversations_take_what_lies_below_them(tmp_path: Path) -> None:
     package = Path(docmind.__file__).parent
     for name in ("conversations", "answers", "memory"):

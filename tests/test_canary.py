@@ -263,6 +263,7 @@ def test_no_canary_is_on_the_disk_with_the_real_model(tmp_path: Path, monkeypatc
     assert readable(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_no_canary_can_be_read_after_a_crash(tmp_path: Path) -> None:
     """Data that was being added when the process crashed is as unreadable as the rest."""

@@ -36,6 +36,7 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
+@pytest.mark.slow
 def test_an_old_vault_answers_as_it_did(settings: Settings) -> None:
     with DocMind(settings) as docmind:
         assert {info.document: info.pages_done for info in docmind.documents.all()} == {
@@ -63,6 +64,7 @@ def test_documents_of_an_old_vault_have_empty_facts_until_a_person_sets_them(set
         assert docmind.documents.get(doc_id) == changed
 
 
+@pytest.mark.slow
 def test_an_old_conversation_goes_on(settings: Settings) -> None:
     with DocMind(settings) as docmind:
         (thread,) = docmind.conversations.threads()
@@ -74,6 +76,7 @@ def test_an_old_conversation_goes_on(settings: Settings) -> None:
         assert [memory.text for memory in docmind.memories.recall("What is my boat called?").memories] == [MEMORY]
 
 
+@pytest.mark.slow
 def test_an_old_vault_takes_documents_and_gives_them_back(settings: Settings) -> None:
     with DocMind(settings) as docmind:
         docmind.add([Upload("dogs.txt", b"Dogs need the written consent of the landlord.")])

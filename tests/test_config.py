@@ -84,6 +84,7 @@ def another(path: tuple[str, ...], field: FieldInfo) -> tuple[str, Any]:
     return "something-else", "something-else"
 
 
+@pytest.mark.slow
 @each_of("path", EVERY)
 def test_every_setting_has_a_variable_that_works(path: tuple[str, ...]) -> None:
     default = value_at(Settings.load(), path)

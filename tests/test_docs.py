@@ -60,6 +60,7 @@ def part(name: str) -> Any:
     return importlib.import_module(f"docmind.{name}")
 
 
+@pytest.mark.slow
 def test_every_setting_is_described() -> None:
     assert not missing(set(settings(part("config").Settings)))
 
@@ -71,6 +72,7 @@ def test_no_setting_is_described_that_is_gone() -> None:
     assert not told - known - groups
 
 
+@pytest.mark.slow
 def test_every_error_is_described() -> None:
     errors = part("errors")
     classes = inspect.getmembers(errors, lambda kind: inspect.isclass(kind) and issubclass(kind, errors.DocMindError))
@@ -88,6 +90,7 @@ def test_every_error_has_a_hint_and_a_code_of_its_own() -> None:
         codes[kind.exit_code] = name
 
 
+@pytest.mark.slow
 def test_every_command_is_described() -> None:
     import click
 

@@ -33,6 +33,7 @@ def test_the_time_of_no_expression_of_the_sources_grows_faster_than_the_text() -
     assert found["count"] > FEWEST
 
 
+@pytest.mark.slow
 @each_of(
     "form, method",
     [
@@ -66,6 +67,7 @@ def test_a_linear_expression_is_not_accused(form: str, method: Method) -> None:
     assert fault_of(re.compile(form), method) is None
 
 
+@pytest.mark.slow
 def test_where_the_text_is_short_only_the_time_counts() -> None:
     form = re.compile(r"\s+$")
     assert fault_of(form, "search", longest=200) is None

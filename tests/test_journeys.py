@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+import pytest
+
 import docmind
 from conftest import ROOT
 from desks import settings_in, text_pdf
@@ -43,6 +45,7 @@ def entered(folders: set[str]) -> Iterator[None]:
         threading.setprofile(None)
 
 
+@pytest.mark.slow
 def test_the_four_journeys(tmp_path: Path) -> None:
     told: dict[str, set[str]] = {}
     table = (

@@ -66,6 +66,7 @@ def test_a_copy_is_whole_and_keeps_its_identity(docmind: DocMind, tmp_path: Path
         assert [one.doc_id for one in other.documents.all()] == [one.doc_id for one in docmind.documents.all()]
 
 
+@pytest.mark.slow
 def test_copies_are_independent(tmp_path: Path) -> None:
     before = contents(THREE_DOCUMENTS.built())
     with THREE_DOCUMENTS.opened(tmp_path / "one") as one, THREE_DOCUMENTS.opened(tmp_path / "two") as two:
@@ -79,6 +80,7 @@ def test_copies_are_independent(tmp_path: Path) -> None:
     assert contents(THREE_DOCUMENTS.built()) == before
 
 
+@pytest.mark.slow
 def test_the_standard_libraries_hold_what_they_are_named_after(tmp_path: Path) -> None:
     with EMPTY.opened(tmp_path / "empty") as empty:
         assert empty.documents.counts() == (0, 0, 0)

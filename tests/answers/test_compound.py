@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from desks import opened
 from docmind.answers.compound import parts_of
 from docmind.records.documents import Upload
@@ -40,6 +42,7 @@ LEASE = (
 )
 
 
+@pytest.mark.slow
 def test_two_answers_stand_alone_until_more_is_asked_for(tmp_path: Path) -> None:
     question = "How much is the deposit of the flat and when is the deposit of the flat returned?"
     with opened(tmp_path) as desk:

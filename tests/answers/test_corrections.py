@@ -121,6 +121,7 @@ def test_what_is_a_correction(question: str, earlier: str, later: str, is_it: bo
     assert is_corrected(question, earlier, later) is is_it
 
 
+@pytest.mark.slow
 def test_the_telephone_below_a_mail_is_quoted_where_it_is_asked_for(tmp_path_factory: pytest.TempPathFactory) -> None:
     body = "Hi Mara,\n\nthe boiler is fixed.\n\nBest regards,\nJo\nLind Heating Ltd\nPhone: +44 20 7946 0000\n"
     with opened(tmp_path_factory.mktemp("desk")) as desk:

@@ -63,6 +63,7 @@ def test_the_answer_is_a_quote_with_its_page_and_boxes(desk: DocMind, question: 
     assert first.boxes
 
 
+@pytest.mark.slow
 def test_an_answer_is_not_padded(desk: DocMind) -> None:
     sources = desk.ask("How much is the monthly rent that the tenant pays?").sources
     assert {source.document for source in sources} == {"lease contract 2021.pdf"}

@@ -29,6 +29,7 @@ def check_places(answer: Answer) -> None:
         assert answer.answer[sentence.start : sentence.end] == sentence.text
 
 
+@pytest.mark.slow
 @each_of("name", PAYLOADS)
 def test_nothing_in_it_acts(name: str) -> None:
     for step in (1, 3, 7, 10_000):

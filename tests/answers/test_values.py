@@ -54,6 +54,7 @@ def test_an_invalid_date_is_none() -> None:
     assert not any(one.kind == "date" for one in values("31/31/2025 and 2025-13-40"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["1.11", "1", "1(", "a-", "1/", "12, 3/3/2025 "])
 def test_a_long_page_of_digits_is_read_in_time(piece: str) -> None:
     """With the square of the length it would take longer than the limit of a test."""

@@ -267,6 +267,7 @@ FALSE = [
 ]
 
 
+@pytest.mark.slow
 @each_of("text", TRUE)
 def test_what_a_page_says_is_supported(verifier: Verifier, text: str) -> None:
     assert supported(verifier, text)

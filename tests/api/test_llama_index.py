@@ -69,6 +69,7 @@ def test_a_stock_query_engine_answers_from_the_vault(desk: DocMind) -> None:
     assert "page_width" not in str(response)
 
 
+@pytest.mark.slow
 def test_a_box_encloses_the_boxes_of_the_passage(desk: DocMind) -> None:
     [first] = TextRetriever(desk, k=1).retrieve("pale blue eggs")
     x, y, w, h = first.metadata["box"]
@@ -160,6 +161,7 @@ def test_a_stock_index_over_files_finds_the_page(tmp_path: Path) -> None:
     assert (first.metadata["document"], first.metadata["page_no"]) == ("herons.pdf", 2)
 
 
+@pytest.mark.slow
 def test_nodes_made_outside_have_the_vectors_of_the_vault(tmp_path: Path, desk: DocMind) -> None:
     (tmp_path / "herons.pdf").write_bytes(HERONS.data)
     with FileReader(ReadingSettings(ocr="off", workers=1)) as reader:

@@ -45,6 +45,7 @@ def page(opened: Callable[[], DocMind]) -> TestClient:
     return TestClient(MetricsPage(nothing, launch, Programs(launch, opened), opened), "http://127.0.0.1")
 
 
+@pytest.mark.slow
 def test_who_may_ask_and_what_a_locked_library_tells(tmp_path: Path) -> None:
     is_locked = False
 

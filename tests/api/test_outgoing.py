@@ -64,6 +64,7 @@ def check(answer: dict[str, Any]) -> None:
             assert part["answer"][one["start"] : one["end"]] == one["text"]
 
 
+@pytest.mark.slow
 def test_the_check_would_notice(docmind: DocMind) -> None:
     turn = docmind.conversations.ask(QUESTION)
     assert turn.answer is not None
@@ -72,6 +73,7 @@ def test_the_check_would_notice(docmind: DocMind) -> None:
         assert_inert(turn.answer.answer + turn.answer.other.answer)
 
 
+@pytest.mark.slow
 def test_rest_sends_neutral_markdown(docmind: DocMind) -> None:
     launch = Launch()
     app = Rest(nowhere, launch, Programs(launch, lambda: docmind), lambda: docmind)

@@ -512,6 +512,7 @@ def test_a_host_that_is_not_allowed_is_not_asked(shell: Shell) -> None:
     assert "DOCMIND_LLM__ALLOWED_HOSTS" in result.stderr or "allowed" in result.stderr
 
 
+@pytest.mark.slow
 def test_what_a_model_says_commands_no_terminal(shell: Shell, server: LLMServer) -> None:
     server.default = Behaviour(
         "answer", "Herons nest in tall trees near rivers. Herons\x1b[2J nest\x1b]0;owned\x07 in \u202etrees.\x9b31m"

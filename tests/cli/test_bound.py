@@ -26,6 +26,7 @@ def cited(shell: Shell, *words: str | Path) -> set[str]:
     return {source["document"] for source in told["sources"]}
 
 
+@pytest.mark.slow
 def test_a_conversation_begun_in_a_collection_stays_in_it(shell: Shell) -> None:
     assert cited(shell, "--thread", "birds", "--collection", "Waders") == {"herons.txt"}
     assert cited(shell, "--thread", "birds") == {"herons.txt"}
@@ -37,6 +38,7 @@ def test_a_conversation_begun_in_a_collection_stays_in_it(shell: Shell) -> None:
     assert "owls.txt" not in told
 
 
+@pytest.mark.slow
 def test_it_is_bound_and_unbound(shell: Shell) -> None:
     assert "owls.txt" in cited(shell, "--thread", "trees")
     bound = shell.json("threads", "bind", "trees", "Waders")

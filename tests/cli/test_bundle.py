@@ -39,6 +39,7 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "new")
 
 
+@pytest.mark.slow
 def test_a_library_is_carried(shell: Shell, bundle: Path, passphrase: Path) -> None:
     told = shell.run("bundle", "read", str(bundle), "--passphrase-file", str(passphrase)).stdout
     assert "Added 1 document, 1 page" in told

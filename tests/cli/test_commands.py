@@ -152,6 +152,7 @@ def test_search_as_json_and_as_text(stocked: Shell) -> None:
     assert {hit["document"] for hit in stocked.json("search", "herons", "--doc", "owls.txt")["hits"]} <= {"owls.txt"}
 
 
+@pytest.mark.slow
 def test_ask_as_json_and_as_text(stocked: Shell) -> None:
     told = stocked.json("ask", "Where do herons nest?")
     assert {"question", "answer", "found", "sources", "degraded", "timings_ms"} <= set(told)

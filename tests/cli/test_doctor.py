@@ -66,6 +66,7 @@ def test_what_is_found_is_said_with_what_to_do(shell: Shell) -> None:
     assert "0 findings were mended." in shell.run("doctor", "--repair", code=1).stdout
 
 
+@pytest.mark.slow
 def test_readers_that_cannot_be_used_are_named_and_are_no_damage(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def birds(shell: Shell) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_set_is_measured_shown_compared_and_removed(shell: Shell) -> None:
     folder = birds(shell)
     told = shell.run("evaluate", folder, "--k", "2").stdout
@@ -101,6 +102,7 @@ def test_claims_of_a_language_model_are_told() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_run_is_written_for_other_tools(shell: Shell) -> None:
     """The figures that another tool computes from the run file are those of the run."""
     folder, out = birds(shell), shell.files / "run.trec"

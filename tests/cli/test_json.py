@@ -68,6 +68,7 @@ def test_what_reads_the_library_prints_one_object(shell: Shell, path: tuple[str,
     assert isinstance(json.loads(printed), dict)
 
 
+@pytest.mark.slow
 def test_a_receipt_is_saved_and_told(shell: Shell) -> None:
     shell.run("add", shell.file("gulls.txt", b"Gulls follow the plough."))
     shell.run("purge", "gulls.txt", "--now", "--yes")

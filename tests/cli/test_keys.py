@@ -50,6 +50,7 @@ def opens(folder: Path, code: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_every_command_reminds_until_the_code_is_confirmed(shell: Shell) -> None:
     code = made(shell)
     for command in (["list"], ["status"], ["threads", "list"], ["list", "--json"]):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from shells import Shell
 
 PAGE = (
@@ -12,6 +14,7 @@ PAGE = (
 )
 
 
+@pytest.mark.slow
 def test_what_was_not_read_is_told_where_a_document_is(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     told = shell.json("add", shell.file("mill.html", PAGE.encode()))

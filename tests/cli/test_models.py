@@ -37,6 +37,7 @@ def shell(tmp_path: Path) -> Shell:
     return stocked_shell(tmp_path, albums, DOCMIND_VISUAL__MODELS_DIR=str(tmp_path / "models"))
 
 
+@pytest.mark.slow
 def test_a_text_model_is_chosen_by_name(shell: Shell) -> None:
     assert "is set by DOCMIND_EMBEDDING__MODEL" in sentence_of(shell.run("models", "text", "minilm", code=2))
     free = shell.having(DOCMIND_EMBEDDING__MODEL="auto")
@@ -88,6 +89,7 @@ def shell_of_models(tmp_path: Path, server: LLMServer) -> Shell:
     return Shell(tmp_path, DOCMIND_LLM__PROVIDER="ollama", DOCMIND_LLM__URL=server.url)
 
 
+@pytest.mark.slow
 def test_list_and_use(shell_of_models: Shell, server: LLMServer) -> None:
     told = shell_of_models.json("models", "list")
     assert set(told) == {"models", "chosen", "is_off", "degraded", "text", "visual", "waiting"}
@@ -289,6 +291,7 @@ def test_a_bar_is_shown_and_ctrl_c_keeps_what_has_arrived(looking: Shell, hub: H
     assert hub.asked("model.safetensors")[-1].start == kept
 
 
+@pytest.mark.slow
 def test_a_gguf_file_is_added_used_and_removed(tmp_path: Path) -> None:
     models = str(tmp_path / "models")
     shell = Shell(tmp_path, DOCMIND_LLM__PROVIDER="inside", DOCMIND_VISUAL__MODELS_DIR=models)
@@ -315,6 +318,7 @@ def test_a_gguf_file_is_added_used_and_removed(tmp_path: Path) -> None:
     assert "No added model" in sentence_of(shell.run("models", "remove", "inside/Tiny", code=4))
 
 
+@pytest.mark.slow
 def test_a_gguf_file_is_fetched_used_and_removed(looking: Shell, hub: HubServer, tmp_path: Path) -> None:
     data = gguf(LLAMA, padding=300_000)
     hub.repositories["maker/tiny-GGUF"] = {"Tiny.gguf": data}

@@ -90,6 +90,7 @@ def test_words_alone_have_the_form_of_all_searches(shell: Shell) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_one_list_can_be_asked(shell: Shell) -> None:
     told = shell.json("search", "nest poplar", "--modality", "code")
     assert [(hit["document"], hit["modality"]) for hit in told["hits"]] == [("nests.py", "code")]

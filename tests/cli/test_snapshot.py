@@ -19,6 +19,7 @@ def shell(tmp_path: Path) -> Shell:
     return stocked_shell(tmp_path, Library("herons.pdf", [herons], confirm))
 
 
+@pytest.mark.slow
 def test_a_snapshot_is_taken_compared_and_activated(shell: Shell) -> None:
     assert "There are no snapshots yet" in shell.run("snapshot", "list").stdout
     assert "1 document, 1 page" in shell.run("snapshot", "create", "Before spring").stdout
@@ -45,6 +46,7 @@ def test_a_snapshot_is_taken_compared_and_activated(shell: Shell) -> None:
     assert "herons.pdf" in shell.run("snapshot", "show", "Before spring").stdout
 
 
+@pytest.mark.slow
 def test_questions_as_of_a_snapshot(shell: Shell) -> None:
     shell.run("snapshot", "create", "then")
     shell.run("add", shell.file("otters.pdf", text_pdf(["Otters sleep under the bridge."])))
@@ -57,6 +59,7 @@ def test_questions_as_of_a_snapshot(shell: Shell) -> None:
     shell.run("search", "herons", "--as-of", "never", code=NotFoundError.exit_code)
 
 
+@pytest.mark.slow
 def test_a_document_that_only_a_snapshot_has_is_erased(shell: Shell) -> None:
     shell.run("snapshot", "create", "then")
     told = shell.run("purge", "herons.pdf", "--now", "-y")

@@ -29,6 +29,7 @@ def run(*arguments: str, code: int = 0) -> str:
     return result.output if code else result.stdout
 
 
+@pytest.mark.slow
 def test_a_folder_is_followed_from_the_command_line(folder: Path) -> None:
     assert "3 added" in run("add", str(folder))
     (folder / "owl.txt").write_text("The owl sleeps.")
@@ -47,6 +48,7 @@ def test_a_folder_is_followed_from_the_command_line(folder: Path) -> None:
     assert "No folder is followed" in run("list")
 
 
+@pytest.mark.slow
 def test_what_is_gone_can_be_deleted(folder: Path) -> None:
     run("add", str(folder), "--no-watch", "--include", "heron*")
     (folder / "heron.txt").rename(folder / "other.txt")
@@ -57,6 +59,7 @@ def test_what_is_gone_can_be_deleted(folder: Path) -> None:
     assert [info["document"] for info in json.loads(listed)["documents"]] == ["heron 2.txt"]
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_there_is_one_sentence(folder: Path) -> None:
     run("add", str(folder / "missing"), code=6)
     run("add", str(folder / "owl.txt"), code=6)

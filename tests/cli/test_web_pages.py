@@ -29,6 +29,7 @@ def test_without_permission_nothing_is_fetched(tmp_path: Path, site: Site) -> No
     assert shell.json("list") == {"documents": []}
 
 
+@pytest.mark.slow
 def test_a_page_and_a_file_are_added_together(tmp_path: Path, site: Site) -> None:
     shell = Shell(tmp_path, DOCMIND_WEB__PAGES="on")
     file = shell.file("owls.txt", b"Owls hunt at night and swallow their prey whole. " * 3)

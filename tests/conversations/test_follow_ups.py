@@ -47,6 +47,7 @@ def asked(desk: DocMind, *questions: str | Query) -> list[Answer]:
     return [answer for answer in answers if answer is not None]
 
 
+@pytest.mark.slow
 def test_a_quote_that_led_the_previous_answer_may_lead_again(desk: DocMind) -> None:
     rent, deposit = asked(desk, "What is the rent?", "And the deposit?")
     assert [one.sources[0].document for one in (rent, deposit)] == ["lease (2).txt"] * 2

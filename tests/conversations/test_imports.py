@@ -42,6 +42,7 @@ def lines(name: str, text: str, wanted: str) -> list[str]:
     return [page.text[start:end] for start, end in imports_in(page.text, unpack(page.blocks, len(page.text)), wanted)]
 
 
+@pytest.mark.slow
 @each_of(
     "question, wanted",
     [

@@ -37,6 +37,7 @@ def docmind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         yield one
 
 
+@pytest.mark.slow
 def test_what_it_writes_is_checked_against_the_pages(docmind: DocMind) -> None:
     answer = docmind.conversations.ask(LASTS).answer
     assert answer is not None
@@ -45,6 +46,7 @@ def test_what_it_writes_is_checked_against_the_pages(docmind: DocMind) -> None:
     assert "twenty-four" in answer.sources[0].quote or "24" in answer.answer
 
 
+@pytest.mark.slow
 def test_a_wrong_sentence_is_marked(docmind: DocMind) -> None:
     """The smallest of models adds what it knows of the world: the documents do not say it."""
     answer = docmind.conversations.ask(TWO).answer

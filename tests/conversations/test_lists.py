@@ -67,6 +67,7 @@ def test_lists_are_complete_and_have_nothing_else(desk: DocMind, tmp_path: Path)
     assert right >= 0.95 * shown
 
 
+@pytest.mark.slow
 def test_an_answer_counts_by_document_and_boxes_each_item(desk: DocMind) -> None:
     answer = desk.ask("Where is Northgate Heating mentioned?")
     assert answer.answer.startswith("3 passages mention “Northgate Heating”, in 2 documents:")
@@ -78,6 +79,7 @@ def test_an_answer_counts_by_document_and_boxes_each_item(desk: DocMind) -> None
     assert [one.sources for one in answer.sentences if one.is_claim] == [(source.n,) for source in answer.sources]
 
 
+@pytest.mark.slow
 def test_a_list_of_a_conversation_is_kept_and_erased_with_a_document(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
         docmind.add([Upload("a.txt", b"Herons nest here."), Upload("b.txt", b"A heron flew by.")])
@@ -177,6 +179,7 @@ def test_other_questions_are_answered_as_before(desk: DocMind, question: str) ->
     assert desk.ask(question).outcome != "list"
 
 
+@pytest.mark.slow
 def test_all_rows_of_a_table_are_told(tmp_path: Path) -> None:
     rows = "".join(f"Tool {n},{'on loan' if n % 2 else 'in stock'}\n" for n in range(80))
     with DocMind(settings_in(tmp_path)) as docmind:
@@ -210,6 +213,7 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path: Path) -> None:
         assert "## \\=a.txt (4)" in listing_markdown(found) or "## =a.txt (4)" in listing_markdown(found)
 
 
+@pytest.mark.slow
 def test_in_a_large_library_a_list_is_looked_for_on_the_pages_that_a_search_finds(
     desk: DocMind, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ def test_headers_answer(desk: DocMind, question: str, lead: str, documents: list
     assert all(source.boxes for source in answer.sources)
 
 
+@pytest.mark.slow
 def test_a_file_attached_to_a_mail_is_from_who_sent_it(tmp_path_factory: pytest.TempPathFactory) -> None:
     body = (
         "--x\nContent-Type: text/plain\n\nSee the file.\n\n--x\nContent-Type: text/plain\n"

@@ -114,6 +114,7 @@ def test_what_was_not_searched_is_named_where_nothing_is_found(tmp_path: Path) -
         assert "image" in {one.stage for one in missing.degraded}
 
 
+@pytest.mark.slow
 def test_a_question_that_words_answer_shows_no_page_by_its_look(mind: DocMind) -> None:
     _, answer = asked(mind, HERONS)
     assert {kind for _, _, kind in places(answer)} == {"quote"}

@@ -131,6 +131,7 @@ def test_a_page_found_by_its_look_alone_has_a_place() -> None:
     assert chosen(ranked(3, 1), ranked(1), 2) == [("d", 3), ("d", 1)]
 
 
+@pytest.mark.slow
 def test_images_take_half_of_the_room_and_deleted_pages_none(mind: DocMind) -> None:
     found = mind.search(Query(HERONS, k=3))
     catalog, artifacts = mind.vault.catalog, mind.vault.artifacts

@@ -140,6 +140,7 @@ def test_a_model_sees_the_earlier_turns_without_their_markers(docmind: DocMind) 
     assert turn.asked_as == "And in the autumn report? herons the spring report count"
 
 
+@pytest.mark.slow
 def test_a_failing_model_leaves_the_quotes_and_its_sentence(docmind: DocMind) -> None:
     writing(
         docmind, ["The spring", LanguageModelBrokenError("The answer was cut off.")], LanguageModelDownError("Down.")

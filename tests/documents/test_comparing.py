@@ -170,6 +170,7 @@ def pages_of(seed: int, pages: int) -> list[PageRecord]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_texts_that_have_nothing_in_common_are_compared_in_steps_in_proportion() -> None:
     def steps(pages: int) -> int:
         texts = ComparedText(pages_of(1, pages)), ComparedText(pages_of(2, pages))

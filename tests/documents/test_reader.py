@@ -45,6 +45,7 @@ def copied(reader: Reader, doc_id: str) -> str:
     )
 
 
+@pytest.mark.slow
 def test_lines_and_broken_words_are_joined(docmind: DocMind) -> None:
     doc_id = added(
         docmind,
@@ -62,6 +63,7 @@ def test_lines_and_broken_words_are_joined(docmind: DocMind) -> None:
     assert "\n- the first item of a list\n- the second one" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wanted", "pages"),
     [
@@ -94,6 +96,7 @@ def test_accents_make_no_difference(docmind: DocMind, wanted: str) -> None:
     assert place.page_no == 1
 
 
+@pytest.mark.slow
 def test_a_place_over_two_lines_has_two_shapes(docmind: DocMind) -> None:
     doc_id = added(docmind, ("The notice period is six", "months to the end."))
     (place,) = docmind.reader.find(doc_id, "six months").places
@@ -102,6 +105,7 @@ def test_a_place_over_two_lines_has_two_shapes(docmind: DocMind) -> None:
     assert upper[3][1] <= lower[0][1]
 
 
+@pytest.mark.slow
 def test_the_original_is_returned_as_it_was_added(docmind: DocMind) -> None:
     data = pdf([lines("Some text of a paper")])
     (result,) = docmind.add([Upload("paper.pdf", data)])

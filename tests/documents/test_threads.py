@@ -38,6 +38,7 @@ def exchanges(folder: Path, uploads: list[Upload]) -> set[frozenset[str]]:
         return told
 
 
+@pytest.mark.slow
 def test_mails_are_joined_by_ids_in_any_order(tmp_path: Path) -> None:
     mails = [
         sent("a", 1, ANA, BEN, "Lease", "1"),
@@ -54,6 +55,7 @@ def test_two_answers_to_a_mail_that_is_not_there_belong_together(tmp_path: Path)
     assert exchanges(tmp_path, mails) == {frozenset("bc")}
 
 
+@pytest.mark.slow
 def test_subject_and_people_join_where_ids_are_missing(tmp_path: Path) -> None:
     mails = [
         sent("a", 1, ANA, BEN, "Lease"),
@@ -68,6 +70,7 @@ def test_subject_and_people_join_where_ids_are_missing(tmp_path: Path) -> None:
     assert exchanges(tmp_path / "back", mails[:2][::-1]) == {frozenset("ab")}
 
 
+@pytest.mark.slow
 def test_a_mail_without_others_is_alone(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         desk.add([sent("a", 1, ANA, BEN, "Lease"), Upload("n.txt", b"A note about the lease.")])

@@ -90,6 +90,7 @@ def test_the_bills_of_two_months_are_no_versions(desk: DocMind) -> None:
     assert series_of(desk) == ["", ""]
 
 
+@pytest.mark.slow
 def test_a_person_says_what_is_a_version_and_what_is_not(desk: DocMind) -> None:
     first, second, third = (one.doc_id or "" for one in desk.add([lease(900), lease(950), bill("May", 1)]))
     assert desk.documents.set_no_version(second).series == ""
@@ -103,6 +104,7 @@ def test_a_person_says_what_is_a_version_and_what_is_not(desk: DocMind) -> None:
         desk.documents.set_version_of(first, first)
 
 
+@pytest.mark.slow
 def test_what_a_person_said_holds_when_the_versions_are_looked_for_again(desk: DocMind) -> None:
     first, second, third, fourth = (
         one.doc_id or "" for one in desk.add([lease(900), lease(950), bill("May", 1), bill("June", 2)])
@@ -120,6 +122,7 @@ def test_what_a_person_said_holds_when_the_versions_are_looked_for_again(desk: D
     assert set(series_of(desk)) == {first}, "once for each library"
 
 
+@pytest.mark.slow
 def test_the_policy_of_this_year_answers_whatever_was_printed_last(desk: DocMind) -> None:
     text = "Travel policy\nValid from 1 January {}\nMeals of a journey are refunded up to {} euros a day."
     sheets = [papers.line(text.format(year, euros), size=8) for year, euros in ((2026, 31), (2025, 28))]
@@ -136,6 +139,7 @@ def test_the_policy_of_this_year_answers_whatever_was_printed_last(desk: DocMind
     assert answer.sources[0].doc_id == newer.doc_id
 
 
+@pytest.mark.slow
 def test_adding_says_that_there_is_an_earlier_version(desk: DocMind) -> None:
     first, second = desk.add([lease(900)])[0], desk.add([lease(950, "lease (2).txt")])[0]
     assert "version" not in first.message
@@ -146,11 +150,13 @@ def test_adding_says_that_there_is_an_earlier_version(desk: DocMind) -> None:
     assert series_of(desk) == [first.doc_id] * 3
 
 
+@pytest.mark.slow
 def test_both_of_two_that_are_added_at_once_are_versions(desk: DocMind) -> None:
     results = desk.add([lease(900), lease(950)])
     assert [("new version" in one.message) for one in results] == [False, True]
 
 
+@pytest.mark.slow
 @each_of(
     "name, text",
     [
@@ -166,12 +172,14 @@ def test_another_text_or_another_name_is_no_version(
         assert series_of(desk) == ["", ""]
 
 
+@pytest.mark.slow
 def test_mails_that_are_alike_are_no_versions(desk: DocMind) -> None:
     bills = [Upload("bill.eml", mail(LEASE.format(rent=rent), {"Subject": "Your monthly bill"})) for rent in (900, 950)]
     assert not any("version" in one.message for one in desk.add(bills))
     assert series_of(desk) == ["", ""]
 
 
+@pytest.mark.slow
 def test_a_document_of_the_bin_is_no_earlier_version(desk: DocMind) -> None:
     (first,) = desk.add([lease(900)])
     desk.documents.bin([first.doc_id or ""])
@@ -179,6 +187,7 @@ def test_a_document_of_the_bin_is_no_earlier_version(desk: DocMind) -> None:
     assert "version" not in second.message
 
 
+@pytest.mark.slow
 def test_the_newest_version_answers_and_the_earlier_one_is_told(desk: DocMind) -> None:
     desk.add([lease(900)])
     (newer,) = desk.add([lease(950)])
@@ -192,6 +201,7 @@ def test_the_newest_version_answers_and_the_earlier_one_is_told(desk: DocMind) -
     assert answer.sources[1].boxes
 
 
+@pytest.mark.slow
 def test_versions_that_say_the_same_are_quoted_once(desk: DocMind) -> None:
     desk.add([lease(900)])
     desk.add([lease(900, more="\nThe cellar is dry.\n")])
@@ -199,6 +209,7 @@ def test_versions_that_say_the_same_are_quoted_once(desk: DocMind) -> None:
     assert "earlier version" not in (answer.answer or "")
 
 
+@pytest.mark.slow
 def test_what_only_an_earlier_version_says_is_quoted_from_it(desk: DocMind) -> None:
     (older,) = desk.add([lease(900, more="\nThe boat of the house may be used on Sundays.\n")])
     desk.add([lease(950)])
@@ -207,6 +218,7 @@ def test_what_only_an_earlier_version_says_is_quoted_from_it(desk: DocMind) -> N
     assert "Sundays" in answer.sources[0].quote
 
 
+@pytest.mark.slow
 def test_an_earlier_version_that_is_asked_alone_answers(desk: DocMind) -> None:
     (older,) = desk.add([lease(900)])
     desk.add([lease(950)])
@@ -214,6 +226,7 @@ def test_an_earlier_version_that_is_asked_alone_answers(desk: DocMind) -> None:
     assert "900" in answer.sources[0].quote
 
 
+@pytest.mark.slow
 def test_a_day_that_they_are_about_tells_which_is_newer(desk: DocMind) -> None:
     (newer,) = desk.add([lease(950, "lease.md", more="\n")])
     (older,) = desk.add([lease(900, "lease.txt")])
@@ -224,6 +237,7 @@ def test_a_day_that_they_are_about_tells_which_is_newer(desk: DocMind) -> None:
     assert "lease.txt of 1 Mar 2025, says" in (answer.answer or "")
 
 
+@pytest.mark.slow
 def test_a_conversation_prefers_the_newest_version_too(desk: DocMind) -> None:
     desk.add([lease(900)])
     desk.add([lease(950)])
@@ -236,6 +250,7 @@ def test_a_conversation_prefers_the_newest_version_too(desk: DocMind) -> None:
 PRICES = "Item,Price\nLamp,{lamp}\nDesk,{desk}\nChair,{chair}\nStool,35\n"
 
 
+@pytest.mark.slow
 def test_a_short_table_with_other_numbers_is_a_version(desk: DocMind) -> None:
     (first,) = desk.add([Upload("prices.csv", PRICES.format(lamp=19, desk=210, chair=85).encode())])
     (second,) = desk.add([Upload("prices.csv", PRICES.format(lamp=24, desk=235, chair=90).encode())])
@@ -243,6 +258,7 @@ def test_a_short_table_with_other_numbers_is_a_version(desk: DocMind) -> None:
     assert series_of(desk) == [first.doc_id, first.doc_id]
 
 
+@pytest.mark.slow
 def test_what_replaces_takes_over_what_a_person_set(desk: DocMind) -> None:
     (first,) = desk.add([lease(900)])
     doc_id = first.doc_id or ""
@@ -277,6 +293,7 @@ def test_the_earlier_version_replaces_nothing(desk: DocMind) -> None:
     assert len(desk.documents.all()) == 2
 
 
+@pytest.mark.slow
 def test_a_query_over_tables_takes_the_newest_version_and_tells_the_earlier_one(desk: DocMind) -> None:
     desk.add([Upload("prices.csv", PRICES.format(lamp=19, desk=210, chair=85).encode())])
     (newer,) = desk.add([Upload("prices v2.csv", PRICES.format(lamp=24, desk=235, chair=90).encode())])

@@ -123,6 +123,7 @@ def test_a_picture_is_turned_upright_and_laid_on_white() -> None:
     assert open_picture(picture((0, 0, 0, 0), kind="PNG")).getpixel((0, 0)) == (255, 255, 255)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "told"),
     [
@@ -170,16 +171,19 @@ def test_batch_in_unit_vectors_out(text_model: TextEmbedder) -> None:
     assert np.isfinite(vectors).all()
 
 
+@pytest.mark.slow
 def test_no_texts_give_no_rows(text_model: TextEmbedder) -> None:
     assert text_model.embed_documents([]).shape == (0, text_model.dim)
 
 
+@pytest.mark.slow
 def test_a_text_has_one_vector_whatever_stands_beside_it(text_model: TextEmbedder) -> None:
     [alone] = text_model.embed_documents(["Who signs the verification?"])
     among = text_model.embed_documents(["short", "Who signs the verification?", "a much longer text " * 12])[1]
     assert float(alone @ among) == pytest.approx(1.0, abs=0.02)  # int8 scales depend on what shares the batch
 
 
+@pytest.mark.slow
 def test_like_meets_like(text_model: TextEmbedder) -> None:
     question = text_model.embed_query("maximum fine for the infringement")
     near, far = text_model.embed_documents(
@@ -212,6 +216,7 @@ def test_token_vectors_come_with_the_same_vectors(text_model: TokenEmbedder) -> 
             assert np.linalg.norm(rows.astype(np.float32), axis=1) == pytest.approx(np.full(len(rows), 127), abs=3)
 
 
+@pytest.mark.slow
 def test_a_question_has_token_vectors_with_weights(text_model: TokenEmbedder) -> None:
     vector, tokens = text_model.embed_query_with_tokens("What is the maximum fine?")
     assert np.array_equal(vector, text_model.embed_query("What is the maximum fine?"))
@@ -220,6 +225,7 @@ def test_a_question_has_token_vectors_with_weights(text_model: TokenEmbedder) ->
     assert text_model.embed_query_with_tokens("?")[1].vectors.shape == (0, tokens.vectors.shape[1])
 
 
+@pytest.mark.slow
 def test_token_spans_are_words_in_order(text_model: TokenEmbedder) -> None:
     text = "Fines, penalties: 50 (fifty)."
     assert "".join(text[start:end] for start, end in text_model.token_spans(text)) == "Finespenalties50fifty"

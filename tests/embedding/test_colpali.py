@@ -70,6 +70,7 @@ def test_every_cell_of_the_models_own_grid_has_one_token(model: ColVision, folde
         assert np.linalg.norm(page.vectors, axis=1) == pytest.approx(np.ones(len(page.patches)), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_patches_lie_where_the_page_changes(model: ColVision, folder: Path) -> None:
     """A change in one corner moves the vision tower's feature of that corner's cell most."""
     plain = Image.new("RGB", (224, 224), (120, 130, 140))

@@ -318,6 +318,7 @@ PIECES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @real
 @pytest.mark.parametrize("text", PIECES)
 def test_pieces_are_those_of_the_engine(text: str) -> None:

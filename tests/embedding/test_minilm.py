@@ -174,6 +174,7 @@ def test_a_row_depends_on_the_texts_beside_it_only_where_a_run_has_a_scale(cache
     assert difference(before) > 1e-3
 
 
+@pytest.mark.slow
 def test_the_int8_form_is_the_same_on_every_machine() -> None:
     """Its numbers come of elementwise operations alone. Change the digest with the weights' form, and `_BUILD`."""
     model = MiniLM(Path(), source=PUBLISHED)
@@ -188,6 +189,7 @@ def test_the_int8_form_is_the_same_on_every_machine() -> None:
     assert digest.hexdigest() == "9d36b268f04bbbc7a03fba393a130838213a7aab8abb09e2864f83911c88243b"
 
 
+@pytest.mark.slow
 def test_a_file_of_an_earlier_form_is_not_taken(tmp_path: Path) -> None:
     old = tmp_path / f"minilm-{PUBLISHED.sha256[:16]}-int8-2.onnx"
     old.write_bytes(b"of before")
@@ -202,6 +204,7 @@ def test_a_library_of_an_earlier_form_goes_on(cache: Path) -> None:
     assert MiniLM(cache, source=PUBLISHED).fingerprint == f"minilm:{PUBLISHED.sha256[:16]}:int8:mean:256"
 
 
+@pytest.mark.slow
 def test_token_states_are_what_pooling_starts_from(cache: Path) -> None:
     model = MiniLM(cache, precision="float32")
     [(rows, states, mask)] = list(model.token_states(["one short text", "another short text here"]))

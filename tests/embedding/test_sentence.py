@@ -152,6 +152,7 @@ def test_windows_and_labels_keep_within_its_length(opened: Callable[..., Sentenc
     assert max(len(model.pieces(embedded)) for _, embedded in nodes) <= 30
 
 
+@pytest.mark.slow
 def test_facts_are_known_before_anything_starts(opened: Callable[..., SentenceModel]) -> None:
     model = opened("cls", max_tokens=48)
     assert (model.name, model.dim, model.max_tokens, model.pid) == ("tiny", HIDDEN, 48, None)

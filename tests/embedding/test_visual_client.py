@@ -78,6 +78,7 @@ def late(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Iterator
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_facts_are_known_before_anything_starts(siglip_folder: Path, weights: Weights) -> None:
     description = weights.describe(str(siglip_folder))
     model = open_image_model(description, EXACT)
@@ -162,6 +163,7 @@ def test_a_bad_picture_is_an_error_of_its_own(siglip: ImageVision, data: bytes, 
     assert siglip.pid == before
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_before_it_is_unpacked(siglip: ImageVision) -> None:
     """The header claims 3,600 million pixels; the rest of it is not read."""
     size = struct.pack(">II5B", 60_000, 60_000, 8, 2, 0, 0, 0)

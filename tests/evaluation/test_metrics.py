@@ -48,6 +48,7 @@ def test_random_rankings_score_as_ir_measures_does() -> None:
         assert getattr(ours[one.query_id], measures[one.measure]) == pytest.approx(one.value, abs=1e-9), one
 
 
+@pytest.mark.slow
 def test_an_interval_holds_the_true_mean_in_93_to_97_of_100_sets() -> None:
     """Of nDCG as it is: most queries are at 1, some find nothing. 1,000 sets of 170 queries, and of 60."""
     random = np.random.default_rng(11)
@@ -63,6 +64,7 @@ def test_an_interval_holds_the_true_mean_in_93_to_97_of_100_sets() -> None:
         assert 930 <= held <= 970, (queries, held)
 
 
+@pytest.mark.slow
 @each_of("queries, changed", [(60, 0.2), (170, 0.2), (170, 0.1)])
 def test_an_interval_of_differences_holds_the_true_one(queries: int, changed: float) -> None:
     """A change of a setting moves few queries, and more of them down than up. 1,000 sets."""

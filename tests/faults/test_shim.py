@@ -56,6 +56,7 @@ def run(library: Path, control: shim.Control, folder: Path, script: str = WRITER
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_every_changing_call_is_counted(library: Path, control: shim.Control, folder: Path) -> None:
     control.set(folder)
     control.arm()

@@ -152,6 +152,7 @@ def test_of_a_picture_of_two_pages_both_are_found(desk: DocMind) -> None:
     assert {hit.document for hit in found.hits if hit.found} == {"words-1.png", "words-4.png"}
 
 
+@pytest.mark.slow
 def test_shapes_are_found_without_any_words(desk: DocMind) -> None:
     picture, corners = part(figure(2), 100, 300, 1_000, 1_200)
     found = desk.lookalike.search(picture)

@@ -40,6 +40,7 @@ def test_pages_come_and_go(pages: list[bytes]) -> None:
     assert len(index) == sum((len(page) - 7) // 16 for page in pages[1:])
 
 
+@pytest.mark.slow
 def test_votes_are_the_same_from_a_table_and_sorted(pages: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of marks and pages may be too large: then they are sorted."""
     index, query = Index(pages * 3), marks_of_query(grey(2))

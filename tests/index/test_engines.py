@@ -16,6 +16,7 @@ def kept(folder: Path) -> set[str]:
     return {path.name for path in (folder / "data" / "index").iterdir()}
 
 
+@pytest.mark.slow
 def test_a_choice_holds_from_the_next_opening_on(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         assert desk.index.choice.at_rest() == DEFAULT == "ephemeral"

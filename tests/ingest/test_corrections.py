@@ -32,6 +32,7 @@ def first_hit(docmind: DocMind, words: str) -> Any:
     return docmind.search(Query(words, k=1)).hits[0]
 
 
+@pytest.mark.slow
 def test_a_corrected_line_is_found_and_quoted_at_its_place(docmind: DocMind) -> None:
     doc_id = garage(docmind)
     (before,) = docmind.documents.page_lines(doc_id, 1).lines
@@ -64,6 +65,7 @@ def test_the_vectors_of_that_page_are_made_again_and_of_no_other(docmind: DocMin
     assert docmind.documents.page(doc_id, 1).text == TEXTS[0]
 
 
+@pytest.mark.slow
 def test_a_correction_is_kept_where_the_document_is_read_again(docmind: DocMind) -> None:
     doc_id = garage(docmind)
     docmind.documents.correct_line(doc_id, 1, 1, "The rent is 900 Zwanziger")
@@ -81,6 +83,7 @@ def test_a_correction_is_kept_where_the_document_is_read_again(docmind: DocMind)
     assert docmind.documents.page(doc_id, 1).text == "The rent is 900 Zwanziger"
 
 
+@pytest.mark.slow
 def test_a_correction_that_fits_no_line_any_more_is_told(docmind: DocMind) -> None:
     doc_id = garage(docmind)
     docmind.documents.correct_line(doc_id, 1, 1, "The rent is 900 Zwanziger")
@@ -104,6 +107,7 @@ def test_a_correction_is_erased_with_its_document(docmind: DocMind) -> None:
     assert not any("Zwanziger" in hit.text for hit in docmind.search(Query("Zwanziger")).hits)
 
 
+@pytest.mark.slow
 def test_snapshots_keep_corrections_and_go_back_to_before_them(docmind: DocMind) -> None:
     doc_id = garage(docmind)
     before = docmind.snapshots.create("before")
@@ -119,6 +123,7 @@ def test_snapshots_keep_corrections_and_go_back_to_before_them(docmind: DocMind)
     assert docmind.documents.page(doc_id, 1).text == TEXTS[0]
 
 
+@pytest.mark.slow
 def test_bundles_carry_corrections(docmind: DocMind, tmp_path: Path) -> None:
     docmind.documents.correct_line(garage(docmind), 1, 1, "The rent is 900 Zwanziger")
     docmind.bundles.write(tmp_path / "all.docmind", "a long passphrase", lambda done, total: None)
@@ -130,6 +135,7 @@ def test_bundles_carry_corrections(docmind: DocMind, tmp_path: Path) -> None:
         assert other.documents.page(garage(other), 1).text == TEXTS[0]
 
 
+@pytest.mark.slow
 def test_conversations_keep_what_they_quoted(docmind: DocMind) -> None:
     doc_id = garage(docmind)
     docmind.documents.correct_line(doc_id, 1, 1, "The rent of the garage is 900 Zwanziger")
@@ -155,6 +161,7 @@ def test_what_cannot_be_corrected_is_refused(docmind: DocMind) -> None:
     assert docmind.documents.page(doc_id, 1).text == TEXTS[0]
 
 
+@pytest.mark.slow
 def test_empty_pages_are_ranges(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
         docmind.add([Upload("gaps.pdf", text_pdf(["one", "", "", "two", ""]))])

@@ -278,6 +278,7 @@ def test_a_changed_archive_in_a_folder_takes_its_files_along(tmp_path: Path, des
     assert parent.doc_id == ids(desk)["rent.zip"]
 
 
+@pytest.mark.slow
 def test_an_archive_that_contains_itself_is_named_and_not_added(desk: DocMind) -> None:
     data = quine()
     assert zipfile.ZipFile(io.BytesIO(data)).read("r/r.zip") == data

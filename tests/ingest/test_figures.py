@@ -41,6 +41,7 @@ def rows(desk: DocMind) -> int:
     return found[0]
 
 
+@pytest.mark.slow
 def test_figures_have_their_words_their_place_and_their_picture(desk: DocMind) -> None:
     first, second = desk.documents.figures(doc_id_of(desk))
     assert (first.page_no, first.number, first.caption, first.label) == (1, 1, CAPTION, CAPTION)
@@ -91,6 +92,7 @@ def test_only_figures_are_found_where_only_they_are_asked_for(desk: DocMind) -> 
 PHOTOS = Library("figures of three sizes", [photos()])
 
 
+@pytest.mark.slow
 def test_figures_of_a_size_are_found_where_it_is_asked_for(tmp_path: Path) -> None:
     with PHOTOS.opened(tmp_path) as desk:
         doc_id = desk.documents.all()[0].doc_id
@@ -115,6 +117,7 @@ def test_figures_of_a_size_are_found_where_it_is_asked_for(tmp_path: Path) -> No
         assert not desk.search(replace(seen, filters=Filters(figure_sizes=("small",)))).hits
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_figure_finds_the_figure_where_only_figures_are_asked_for(desk: DocMind) -> None:
     desk.lookalike.catch_up()
     seen = Query(picture=drawing("lightgreen", "hive"), read_picture=False)
@@ -123,6 +126,7 @@ def test_a_picture_of_a_figure_finds_the_figure_where_only_figures_are_asked_for
     assert all(hit.figure for hit in hits)
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_figure_finds_the_figure(desk: DocMind) -> None:
     desk.lookalike.catch_up()
     found = desk.search(Query(picture=drawing("lightgreen", "hive"), read_picture=False))
@@ -148,6 +152,7 @@ def test_an_erased_document_leaves_no_figure(desk: DocMind) -> None:
         desk.documents.figures(doc_id)
 
 
+@pytest.mark.slow
 def test_reading_again_keeps_figures_and_their_passages(desk: DocMind) -> None:
     doc_id = doc_id_of(desk)
     before, nodes = desk.documents.figures(doc_id), desk.vault.nodes.nodes_of(doc_id)
@@ -159,6 +164,7 @@ def test_reading_again_keeps_figures_and_their_passages(desk: DocMind) -> None:
     assert desk.vault.nodes.nodes_of(doc_id) == nodes
 
 
+@pytest.mark.slow
 def test_the_check_of_the_library_knows_figures_and_brings_a_lost_one_back(desk: DocMind) -> None:
     assert not [one.kind for one in desk.doctor.examine("deep").findings if not one.is_pending]
     figure = desk.documents.figures(doc_id_of(desk))[1]

@@ -45,6 +45,7 @@ def names(desk: DocMind) -> set[str]:
     return {info.document for info in desk.documents.all() if info.status == "ready"}
 
 
+@pytest.mark.slow
 def test_a_folder_is_read_once_and_compared_after_that(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     first = synced(desk, info)
@@ -55,6 +56,7 @@ def test_a_folder_is_read_once_and_compared_after_that(desk: DocMind, papers: Pa
     assert desk.folders.all()[0].files == 3
 
 
+@pytest.mark.slow
 def test_a_changed_file_replaces_its_earlier_version(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
@@ -65,6 +67,7 @@ def test_a_changed_file_replaces_its_earlier_version(desk: DocMind, papers: Path
     assert "left the reeds" in desk.documents.page(heron.doc_id, 1).text
 
 
+@pytest.mark.slow
 def test_unchanged_pages_of_a_changed_file_are_not_embedded_again(desk: DocMind, tmp_path: Path) -> None:
     folder = tmp_path / "long"
     folder.mkdir()
@@ -79,6 +82,7 @@ def test_unchanged_pages_of_a_changed_file_are_not_embedded_again(desk: DocMind,
     assert len(after & before) >= len(before) - 1  # the last window of the text is another one now
 
 
+@pytest.mark.slow
 def test_renamed_files_are_recognised(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
@@ -93,6 +97,7 @@ def test_renamed_files_are_recognised(desk: DocMind, papers: Path) -> None:
     assert not desk.folders.gone()
 
 
+@pytest.mark.slow
 def test_a_document_follows_the_name_of_its_file(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
@@ -116,6 +121,7 @@ def test_a_document_follows_the_name_of_its_file(desk: DocMind, papers: Path) ->
     assert desk.documents.get(heron).document == "Bird of the reeds"
 
 
+@pytest.mark.slow
 def test_what_is_gone_waits_for_a_decision(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
@@ -131,6 +137,7 @@ def test_what_is_gone_waits_for_a_decision(desk: DocMind, papers: Path) -> None:
     assert not desk.folders.gone()
 
 
+@pytest.mark.slow
 def test_a_file_that_comes_back_is_not_gone(desk: DocMind, papers: Path, tmp_path: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
@@ -141,6 +148,7 @@ def test_a_file_that_comes_back_is_not_gone(desk: DocMind, papers: Path, tmp_pat
     assert not desk.folders.gone()
 
 
+@pytest.mark.slow
 def test_documents_uploaded_by_hand_are_never_touched(desk: DocMind, papers: Path) -> None:
     desk.add([Upload("my heron.txt", (papers / "heron.txt").read_bytes())])
     info = desk.folders.add(papers)
@@ -154,6 +162,7 @@ def test_documents_uploaded_by_hand_are_never_touched(desk: DocMind, papers: Pat
     assert "my heron.txt" in names(desk)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_not_there_makes_nothing_gone(desk: DocMind, papers: Path, tmp_path: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
@@ -167,6 +176,7 @@ def test_a_disk_that_is_not_there_makes_nothing_gone(desk: DocMind, papers: Path
     assert "is empty" in desk.folders.all()[0].message
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="symbolic links and permissions of POSIX")
 def test_links_and_closed_folders_are_not_entered(desk: DocMind, papers: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.txt").write_text("Nobody chose this.")
@@ -211,6 +221,7 @@ def test_folders_within_each_other_are_refused(desk: DocMind, papers: Path, tmp_
             desk.folders.add(wrong)
 
 
+@pytest.mark.slow
 def test_a_removed_folder_leaves_its_documents(desk: DocMind, papers: Path) -> None:
     info = desk.folders.add(papers)
     synced(desk, info)
@@ -220,12 +231,14 @@ def test_a_removed_folder_leaves_its_documents(desk: DocMind, papers: Path) -> N
         desk.folders.sync(info.folder_id)
 
 
+@pytest.mark.slow
 def test_no_path_of_a_file_is_stored(desk: DocMind, papers: Path) -> None:
     synced(desk, desk.folders.add(papers))
     for row in desk.vault.database.all("SELECT * FROM folder_files"):
         assert not any(isinstance(value, str) and ("owl" in value or "heron" in value) for value in row)
 
 
+@pytest.mark.slow
 def test_a_watched_folder_is_read_by_itself(desk: DocMind, papers: Path) -> None:
     for file in papers.rglob("*.*"):
         os.utime(file, (1, 1))  # written long ago: one that is being written is left for the next look
@@ -237,6 +250,7 @@ def test_a_watched_folder_is_read_by_itself(desk: DocMind, papers: Path) -> None
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_changed_file_leaves_another_one_of_its_series(desk: DocMind, tmp_path: Path) -> None:
     terms = "The tenant waters the garden on every second day of the week and keeps the key of the gate. " * 8
     folder = tmp_path / "leases"

@@ -252,6 +252,7 @@ def test_tags_and_collections_narrow_a_search(tmp_path: Path) -> None:
         assert desk.documents.get(two).tags == ("Work",)
 
 
+@pytest.mark.slow
 def test_documents_of_earlier_vaults_get_their_titles_once(tmp_path: Path) -> None:
     body = line("Birds of the reeds and how to tell them apart from each other.", y=600, size=10)
     guide_pdf = pdf([line("A Field Guide", y=700, size=30) + "\n" + body])

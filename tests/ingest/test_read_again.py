@@ -65,6 +65,7 @@ def texts(docmind: DocMind) -> list[str]:
     return [" ".join(docmind.documents.page(doc_id, number).text.split()) for number in (1, 2)]
 
 
+@pytest.mark.slow
 def test_a_page_is_read_again_by_another_engine_and_found_by_its_new_text(docmind: DocMind) -> None:
     doc_id = docmind.documents.find("birds.pdf").doc_id
     engine = reads(docmind, ["A kingfisher sits on the second page."])
@@ -85,6 +86,7 @@ def test_a_page_is_read_again_by_another_engine_and_found_by_its_new_text(docmin
     assert texts(docmind) == SAID
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_read_keeps_its_text(docmind: DocMind) -> None:
     doc_id = docmind.documents.find("birds.pdf").doc_id
     reads(docmind, [], fails=True)
@@ -95,6 +97,7 @@ def test_a_page_that_cannot_be_read_keeps_its_text(docmind: DocMind) -> None:
     assert docmind.documents.get(doc_id).status == "ready"
 
 
+@pytest.mark.slow
 def test_what_was_read_before_a_stop_stays(docmind: DocMind) -> None:
     doc_id = docmind.documents.find("birds.pdf").doc_id
     reads(docmind, ["A kingfisher.", "A wren."])
@@ -110,6 +113,7 @@ def test_what_was_read_before_a_stop_stays(docmind: DocMind) -> None:
     assert docmind.documents.get(doc_id).status == "ready"
 
 
+@pytest.mark.slow
 def test_a_text_is_read_anew_once_pandoc_is_there(tmp_path: Path) -> None:
     require(find_pandoc(), "pandoc is not installed")
     rows = "".join(f"   * - plant {number}\n     - {number} cm\n" for number in range(40))

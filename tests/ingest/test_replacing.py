@@ -32,6 +32,7 @@ def rents(desk: DocMind | Client) -> list[str]:
     return sorted(desk.documents.page(info.doc_id, 1).text.split(" crowns")[0][-3:] for info in desk.documents.all())
 
 
+@pytest.mark.slow
 def test_a_file_that_replaces_moves_the_earlier_version_to_the_bin(desk: DocMind) -> None:
     (first,) = desk.add([lease(900)])
     (second,) = desk.add([lease(950, replaces=True)])
@@ -43,6 +44,7 @@ def test_a_file_that_replaces_moves_the_earlier_version_to_the_bin(desk: DocMind
     assert rents(desk) == ["900", "950", "975"], "others stay"
 
 
+@pytest.mark.slow
 def test_files_that_are_read_together_replace_too(desk: DocMind) -> None:
     desk.add([lease(900), Upload("ducks.txt", b"Ducks swim.")])
     desk.add([Upload("owls.txt", b"Owls hunt."), lease(950, replaces=True), Upload("herons.txt", b"Herons wait.")])
@@ -58,12 +60,14 @@ def test_a_known_file_that_is_handed_in_again_replaces(desk: DocMind) -> None:
     assert rents(desk) == ["950"]
 
 
+@pytest.mark.slow
 def test_a_file_of_another_text_replaces_nothing(desk: DocMind) -> None:
     desk.add([lease(900)])
     desk.add([Upload("lease.txt", b"Ducks swim on the river in spring.", replaces=True)])
     assert len(desk.documents.all()) == 2
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_before_it_replaces_leaves_it_to_the_next(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         desk.add([lease(900)])

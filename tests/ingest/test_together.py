@@ -73,6 +73,7 @@ def test_texts_share_a_process_and_a_broken_one_ends_it() -> None:
             assert [page.page_no for page in reading] == [1], "it is read again in a process of its own"
 
 
+@pytest.mark.slow
 def test_a_group_gives_the_documents_that_single_files_give(tmp_path: Path) -> None:
     files = [*notes(5), report("heron", 2), *notes(7)[5:], Upload("odd.txt", b"zeros \x00 in text"), notes(1)[0]]
     (tmp_path / "one").mkdir()
@@ -90,6 +91,7 @@ def test_a_group_gives_the_documents_that_single_files_give(tmp_path: Path) -> N
     assert inventory(settings_in(tmp_path / "all")) == inventory(settings_in(tmp_path / "one"))
 
 
+@pytest.mark.slow
 def test_a_group_shares_one_commit(desk: DocMind) -> None:
     desk.add(notes(1))
     before = desk.vault.database.one("SELECT max(seq) FROM ledger")
@@ -114,6 +116,7 @@ def page_mail(number: int, attached: str = "") -> Upload:
     return Upload(f"mail {number}.eml", mail(parts, headers))
 
 
+@pytest.mark.slow
 def test_mails_of_any_kind_share_a_commit_and_no_process(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.add([page_mail(0)])
     pids, real = [], Reader.start
@@ -136,6 +139,7 @@ def test_mails_of_any_kind_share_a_commit_and_no_process(desk: DocMind, monkeypa
     desk.queue.release(ids, ids)
 
 
+@pytest.mark.slow
 def test_files_attached_to_mails_of_a_group_are_added(desk: DocMind) -> None:
     mails = [page_mail(number, f"Rules of house {number}: quiet after ten.") for number in range(4)]
     results = desk.add(mails)
@@ -147,6 +151,7 @@ def test_files_attached_to_mails_of_a_group_are_added(desk: DocMind) -> None:
     assert all(desk.documents.enclosed(result.doc_id or "")[0].doc_id for result in results)
 
 
+@pytest.mark.slow
 def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = list(desk.queue.hold(notes(12)))
     read, real = [], desk.ingest._read_text
@@ -168,6 +173,7 @@ def test_a_pause_in_a_group_loses_none_of_it(desk: DocMind, monkeypatch: pytest.
     assert len(desk.documents.all()) == 12
 
 
+@pytest.mark.slow
 def test_a_text_of_the_bin_is_restored_among_new_ones(desk: DocMind) -> None:
     first, second = (result.doc_id or "" for result in desk.add(notes(2)))
     desk.documents.bin([second])
@@ -181,6 +187,7 @@ def test_a_text_of_the_bin_is_restored_among_new_ones(desk: DocMind) -> None:
     assert "note 1.txt" in {hit.document for hit in desk.search("storks of note 1").hits}
 
 
+@pytest.mark.slow
 def test_the_background_queue_restores_a_text_of_the_bin(desk: DocMind) -> None:
     _, binned, _ = (result.doc_id or "" for result in desk.add(notes(3)))
     desk.documents.bin([binned])
@@ -191,6 +198,7 @@ def test_the_background_queue_restores_a_text_of_the_bin(desk: DocMind) -> None:
     assert binned in {hit.doc_id for hit in desk.search("storks of note 1").hits}
 
 
+@pytest.mark.slow
 def test_pages_of_a_group_await_their_picture_marks(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.lookalike, "wake", lambda: None)  # nothing is prepared after the commit
     text = "A crane crossed the marsh before the rain. " * 20
@@ -227,6 +235,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LaterVectors, "follow", lambda self, is_busy: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many")
 def test_many_texts_are_found_by_their_words_before_they_have_vectors(desk: DocMind) -> None:
     desk.queue.submit(notes(15))
@@ -246,6 +255,7 @@ def test_many_texts_are_found_by_their_words_before_they_have_vectors(desk: DocM
     assert desk.doctor.examine("full").counts == ()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many")
 def test_what_is_awaited_is_known_after_a_restart(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
@@ -259,6 +269,7 @@ def test_what_is_awaited_is_known_after_a_restart(tmp_path: Path) -> None:
         assert without_vectors(desk) == desk.vault.nodes.awaiting() == 0
 
 
+@pytest.mark.slow
 def test_few_texts_and_those_of_a_command_get_their_vectors_at_once(
     desk: DocMind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +290,7 @@ def later_together(desk: DocMind, count: int) -> list[str]:
     return [result.doc_id or "" for result in results.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many")
 def test_documents_that_are_gone_cost_the_others_nothing(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, *_others = later_together(desk, 5)
@@ -311,6 +323,7 @@ def test_a_group_that_fails_awaits_nothing(desk: DocMind, monkeypatch: pytest.Mo
     assert desk.documents.all() == ()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many")
 def test_documents_that_come_while_it_is_counted_are_not_forgotten(
     desk: DocMind, monkeypatch: pytest.MonkeyPatch
@@ -331,6 +344,7 @@ def test_documents_that_come_while_it_is_counted_are_not_forgotten(
     assert len(desk.ingest.later.look()) == desk.vault.nodes.awaiting() == 4
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 def test_a_kill_before_the_commit_of_a_group_loses_none_of_it(tmp_path: Path) -> None:
     """The process ends after the images of a group are sealed, in the middle of its transaction."""
@@ -366,6 +380,7 @@ if __name__ == "__main__":
         assert desk.search("note 33").hits
 
 
+@pytest.mark.slow
 def test_a_text_model_that_comes_back_goes_on_by_itself(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.ingest.jobs._AGAIN_S", 0.2)
     failed = threading.Event()

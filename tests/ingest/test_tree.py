@@ -78,6 +78,7 @@ def test_a_folder_above_that_became_a_link_leads_nowhere(
         tree.scan()
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_exchanged_again_and_again_gives_nothing_away(
     tree_of: Callable[..., Tree], papers: Path, tmp_path: Path
 ) -> None:

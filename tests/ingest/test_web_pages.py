@@ -35,6 +35,7 @@ def added(desk: DocMind, address: str) -> AddResult:
     return result
 
 
+@pytest.mark.slow
 def test_a_page_is_read_with_its_title_address_and_date(tmp_path: Path, site: Site) -> None:
     with allowed(tmp_path) as desk:
         result = added(desk, f"{site.url}/bees")
@@ -50,6 +51,7 @@ def test_a_page_is_read_with_its_title_address_and_date(tmp_path: Path, site: Si
     assert site.url.encode() not in (tmp_path / "data" / "vault.db").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_page_again_is_already_here_and_a_changed_one_is_another_document(tmp_path: Path, site: Site) -> None:
     with allowed(tmp_path) as desk:
         first = added(desk, f"{site.url}/bees")

@@ -40,6 +40,7 @@ def laid(pages: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.concatenate(pages), np.cumsum(lengths) - lengths, lengths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CPU_KERNELS)
 def test_identity_rows_by_hand(name: str) -> None:
     """Four directions; the first page holds two of them, the second one of them and its opposite."""

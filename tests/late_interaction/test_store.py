@@ -213,6 +213,7 @@ def test_a_digest_is_the_means_of_vectors_that_are_alike() -> None:
     assert digest(page[:1]).shape == (DIGEST, 128)
 
 
+@pytest.mark.slow
 def test_of_many_pages_the_best_by_digest_are_scored(vault: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     lower_the_bounds(monkeypatch)
     made = {image: patches(source(n), rows=14, cols=14, dim=64) for n, image in enumerate(IMAGES)}

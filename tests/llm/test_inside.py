@@ -94,6 +94,7 @@ def test_it_is_listed_before_it_is_loaded(shared: InsideModels) -> None:
     assert "too much" not in info.note
 
 
+@pytest.mark.slow
 def test_it_streams_and_says_the_same_again(model: InsideModel, shared: InsideModels) -> None:
     pieces = list(model.stream(ASK, never))
     assert len(pieces) > 5
@@ -127,6 +128,7 @@ def test_too_long_a_question_gets_one_sentence(model: InsideModel) -> None:
     assert "DOCMIND_LLM__CONTEXT_TOKENS" in caught.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces and filters")
 def test_the_process_has_no_network(model: InsideModel, shared: InsideModels) -> None:
     list(model.stream(ASK, never))
@@ -234,6 +236,7 @@ with inside.hold(inside.found()[0][0]) as (endpoint, _):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_a_killed_docmind_leaves_no_process_and_no_socket() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -302,6 +305,7 @@ def test_the_command_names_the_pinned_version() -> None:
     assert f'"{pin}"' in (ROOT / "pyproject.toml").read_text()
 
 
+@pytest.mark.slow
 def test_a_file_is_added_by_name_and_removed(tmp_path: Path) -> None:
     file, folder = tmp_path / "own" / "Tiny model.gguf", tmp_path / "models" / "language"
     file.parent.mkdir()

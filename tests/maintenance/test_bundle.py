@@ -74,6 +74,7 @@ def sealed_files(folder: Path) -> list[Path]:
 # --- carried to another vault -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_bundle_answers_the_same_elsewhere(bundle: Path, old: DocMind, tmp_path: Path) -> None:
     asked = [old.ask(question) for question in QUESTIONS]
     before = turns_of(old)
@@ -103,6 +104,7 @@ def test_a_bundle_answers_the_same_elsewhere(bundle: Path, old: DocMind, tmp_pat
     assert inventory(settings_in(tmp_path / "new")) == inventory(settings_in(tmp_path / "old"))
 
 
+@pytest.mark.slow
 def test_nothing_is_embedded_again(bundle: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "new") as new:
         embedded: list[str] = []
@@ -112,6 +114,7 @@ def test_nothing_is_embedded_again(bundle: Path, tmp_path: Path) -> None:
     assert embedded == []
 
 
+@pytest.mark.slow
 def test_an_erased_document_comes_back_on_request_only(bundle: Path, old: DocMind) -> None:
     birds, thread_id = old.documents.find("birds.pdf").doc_id, old.conversations.threads()[0].thread_id
     old.erasures.erase([birds])
@@ -140,6 +143,7 @@ def test_reading_again_adds_nothing(bundle: Path, tmp_path: Path) -> None:
     assert (told.documents, told.conversations, told.memories, told.known) == (0, 0, 0, 2)
 
 
+@pytest.mark.slow
 def test_what_is_there_is_merged_by_id(bundle: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "new") as new:
         new.add([Upload("my birds.pdf", text_pdf(LINES)), report("other", 1)])
@@ -150,6 +154,7 @@ def test_what_is_there_is_merged_by_id(bundle: Path, tmp_path: Path) -> None:
         assert [item.collection_id for item in new.documents.collections()] == [shelf.collection_id]
 
 
+@pytest.mark.slow
 def test_its_own_vault_takes_back_what_it_lost(bundle: Path, old: DocMind) -> None:
     doc = old.documents.find("birds.pdf")
     old.erasures.erase([doc.doc_id])
@@ -159,6 +164,7 @@ def test_its_own_vault_takes_back_what_it_lost(bundle: Path, old: DocMind) -> No
     assert old.ask(QUESTIONS[0]).found
 
 
+@pytest.mark.slow
 def test_the_bin_and_damaged_documents_stay_behind(tmp_path: Path) -> None:
     with opened(tmp_path / "old") as old:
         old.add([report("kept", 1), report("binned", 1), report("broken", 2)])
@@ -205,6 +211,7 @@ def test_a_file_is_not_replaced(bundle: Path, old: DocMind, tmp_path: Path) -> N
     assert not (tmp_path / "b.docmind").exists()
 
 
+@pytest.mark.slow
 def test_writing_that_is_stopped_leaves_no_file(tmp_path: Path) -> None:
     def stop(done: int, _whole: int) -> None:
         if done:
@@ -396,6 +403,7 @@ def forged(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         yield new, folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", tenth_of(FORGERIES))
 def test_a_forged_bundle_is_refused(what: str, bundle: Path, forged: tuple[DocMind, Path]) -> None:
     new, folder = forged

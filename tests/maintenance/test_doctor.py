@@ -366,6 +366,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vault.json", "vault.db"])
 def test_files_of_a_library_beside_this_one_are_where_they_belong(docmind: DocMind, name: str) -> None:
     beside = docmind.settings.now.data_dir.parent / "beside"
@@ -444,6 +445,7 @@ def test_text_that_looks_like_paths_is_no_violation(tmp_path: Path, seed: int) -
             assert dict(report.looked_at)["documents"] == 2 * (number + 1)
 
 
+@pytest.mark.slow
 def test_an_erased_document_does_not_come_back(tmp_path: Path) -> None:
     """Not even from its file, which somebody copied back into the folder."""
     with opened(tmp_path) as docmind:
@@ -473,6 +475,7 @@ def test_a_lost_document_that_cannot_be_read_is_kept(tmp_path: Path) -> None:
         assert [info.state for info in docmind.queue.uploads()] == ["failed"]
 
 
+@pytest.mark.slow
 def test_a_lost_original_is_back_once_the_file_is_added_again(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         upload = Upload("owls.txt", b"Owls hunt at night.")
@@ -486,6 +489,7 @@ def test_a_lost_original_is_back_once_the_file_is_added_again(tmp_path: Path) ->
         assert docmind.doctor.examine("deep").is_well
 
 
+@pytest.mark.slow
 def test_a_library_for_reading_is_checked_and_not_repaired(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([Upload("herons.pdf", text_pdf(HERONS))])

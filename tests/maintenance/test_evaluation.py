@@ -40,6 +40,7 @@ def set_in(folder: Path, queries: Sequence[Any] = QUERIES) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_language_model_answers_each_query_and_its_claims_are_counted(tmp_path: Path) -> None:
     with talking(tmp_path) as docmind:
         folder = set_in(tmp_path / "birds")
@@ -69,6 +70,7 @@ def test_a_language_model_answers_each_query_and_its_claims_are_counted(tmp_path
     assert measured_libraries(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_was_kept_before_language_models_were_measured_is_read(docmind: DocMind, tmp_path: Path) -> None:
     run = docmind.evaluation.run(set_in(tmp_path / "birds"))
     database = docmind.vault.database
@@ -98,6 +100,7 @@ def docmind(tmp_path: Path) -> Any:
         yield docmind
 
 
+@pytest.mark.slow
 def test_a_set_is_measured_beside_the_library(docmind: DocMind, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     run = docmind.evaluation.run(set_in(tmp_path / "birds"), k=2, progress=lambda *now: told.append(now))
@@ -126,6 +129,7 @@ def test_a_set_is_measured_beside_the_library(docmind: DocMind, tmp_path: Path) 
     assert docmind.evaluation.runs() == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["labels", "sample"])
 def test_a_folder_is_not_taken_for_a_set_of_its_name(docmind: DocMind, tmp_path: Path, name: str) -> None:
     run = docmind.evaluation.run(set_in(tmp_path / name), k=2, answers=False)
@@ -163,6 +167,7 @@ def test_closing_the_library_stops_a_run(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
+@pytest.mark.slow
 def test_a_page_counts_once_where_passages_are_ranked(tmp_path: Path) -> None:
     chosen = set_in(tmp_path / "birds")
     (chosen / "docs" / "herons.txt").write_text(
@@ -176,6 +181,7 @@ def test_a_page_counts_once_where_passages_are_ranked(tmp_path: Path) -> None:
             assert max(score.ndcg, score.recall) <= 1.0
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_swept_at_the_next_opening(tmp_path: Path) -> None:
     with opened(tmp_path / "left") as docmind:
         docmind.add([Upload("herons.txt", HERONS.encode())])
@@ -191,6 +197,7 @@ def test_a_killed_run_is_swept_at_the_next_opening(tmp_path: Path) -> None:
         assert docmind.doctor.examine("quick").counts == (("file-foreign", 1),)
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_library_are_measured_and_compared(tmp_path: Path) -> None:
     chosen = set_in(tmp_path / "birds")
     with opened(tmp_path) as docmind:
@@ -207,6 +214,7 @@ def test_the_settings_of_the_library_are_measured_and_compared(tmp_path: Path) -
             docmind.evaluation.compare(before.run_id, other.run_id)
 
 
+@pytest.mark.slow
 def test_a_filter_chooses_queries(docmind: DocMind, tmp_path: Path) -> None:
     chosen = set_in(tmp_path / "birds")
     run = docmind.evaluation.run(chosen, filters={"language": "pt"}, answers=False)
@@ -235,6 +243,7 @@ def test_golden_cases_need_an_image_model(docmind: DocMind, tmp_path: Path) -> N
     assert any("golden.yaml" in one for one in run.skipped)
 
 
+@pytest.mark.slow
 def test_pages_without_words_are_found_by_the_image_model_in_use(tmp_path: Path) -> None:
     """A picture page that only its look finds: recall gains by lists of page images, and the golden case passes."""
     chosen = set_in(tmp_path / "birds", [
@@ -327,6 +336,7 @@ def test_labels_are_a_set_over_the_open_library(docmind: DocMind) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_nothing_is_left_in_runs_of_what_is_erased(docmind: DocMind) -> None:
     herons, _storks, thread = labelled(docmind)
     run = docmind.evaluation.run(LABELS, k=2)
@@ -367,6 +377,7 @@ def test_a_run_that_cannot_be_read_is_told_and_can_be_removed(docmind: DocMind, 
         docmind.evaluation.get(run.run_id)
 
 
+@pytest.mark.slow
 def test_another_text_model_is_measured_without_the_library_taking_it(docmind: DocMind, tmp_path: Path) -> None:
     folder = set_in(tmp_path / "birds")
     own = docmind.evaluation.run(folder, k=2, answers=False)

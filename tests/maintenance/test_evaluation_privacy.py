@@ -55,6 +55,7 @@ def test_the_search_for_words_finds_them(tmp_path: Path) -> None:
     assert {one.partition(":")[0] for one in readable(tmp_path)} == {TEXT, NAME, QUESTION}
 
 
+@pytest.mark.slow
 def test_runs_and_labels_are_encrypted_and_their_keys_are_changed_too(tmp_path: Path) -> None:
     folder = set_in(tmp_path / "set")
     seen: list[str] = []
@@ -118,6 +119,7 @@ def test_a_killed_evaluation_leaves_nothing_that_can_be_read(tmp_path: Path) -> 
         assert not left & private_folders()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
 def test_names_of_a_set_break_no_line_and_steer_no_terminal(tmp_path: Path) -> None:
     folder = tmp_path / "a \x1b[2Jset\nx"
@@ -139,6 +141,7 @@ def test_names_of_a_set_break_no_line_and_steer_no_terminal(tmp_path: Path) -> N
     assert not [char for char in told.replace("\n", "") if unicodedata.category(char).startswith("C")]
 
 
+@pytest.mark.slow
 def test_hostile_words_cost_their_rows_and_no_run(tmp_path: Path) -> None:
     folder = set_in(tmp_path / "set")
     odd = ['{"id": "half", "query": "\\ud83d", "relevant": []}', '{"id": "zero\\u0000", "query": "x", "relevant": []}']
@@ -153,6 +156,7 @@ def test_hostile_words_cost_their_rows_and_no_run(tmp_path: Path) -> None:
         assert desk.evaluation.get(run.run_id) == run
 
 
+@pytest.mark.slow
 def test_snapshots_and_bundles_bring_back_no_run_and_no_label(tmp_path: Path) -> None:
     """What is said of a library's quality stays in the library."""
     bundle = tmp_path / "all.docmind"

@@ -69,6 +69,7 @@ def quotes_of(view: ThreadView) -> list[str]:
     return [source.quote for turn in view.turns if turn.answer for source in turn.answer.sources]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_clear", [False, True], ids=["encrypted", "in clear"])
 def test_no_word_of_it_is_left_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_clear: bool) -> None:
     """In the build without encryption the words are found before: the search works."""
@@ -88,6 +89,7 @@ def test_no_word_of_it_is_left_in_any_file(tmp_path: Path, monkeypatch: pytest.M
     assert readable(tmp_path) == {}
 
 
+@pytest.mark.slow
 def test_a_turn_stays_and_says_that_its_evidence_is_erased(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, thread_id = ids_of(docmind)
@@ -124,6 +126,7 @@ def test_a_turn_stays_and_says_that_its_evidence_is_erased(tmp_path: Path) -> No
         assert turn.answer.found
 
 
+@pytest.mark.slow
 def test_a_models_sentences_about_it_are_erased(tmp_path: Path) -> None:
     says = "It needs Fjordvexil oil twice a year [1]. Buy Quokkazephyrine spares too."
     with DocMind(settings_in(tmp_path), models=OneModel(FakeChatModel(says, loop=True))) as docmind:
@@ -156,6 +159,7 @@ def test_memories_drawn_from_it_are_forgotten_if_asked(tmp_path: Path) -> None:
         assert [memory.text for memory in docmind.memories.everything()] == ["I like herons"]
 
 
+@pytest.mark.slow
 def test_a_page_image_that_another_document_shows_stays(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add(
@@ -172,6 +176,7 @@ def test_a_page_image_that_another_document_shows_stays(tmp_path: Path) -> None:
         assert docmind.documents.page_image(second, 1) == before
 
 
+@pytest.mark.slow
 def test_a_document_of_the_bin_and_an_expired_one_get_receipts(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
@@ -191,6 +196,7 @@ def test_a_document_of_the_bin_and_an_expired_one_get_receipts(tmp_path: Path) -
         assert docmind.documents.all() == ()
 
 
+@pytest.mark.slow
 def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
     from docmind.config import IndexSettings
 
@@ -205,6 +211,7 @@ def test_an_index_in_clear_is_built_again(tmp_path: Path) -> None:
         assert docmind.search("heron").hits
 
 
+@pytest.mark.slow
 def test_a_document_that_is_added_again_is_no_erased_one(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, _thread_id = ids_of(docmind)
@@ -245,6 +252,7 @@ def kill_at(folder: Path, place: str, doc_id: str) -> None:
     assert ended.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.parametrize("place", PLACES)
 def test_an_erasure_that_was_killed_is_finished(tmp_path: Path, place: str) -> None:
@@ -325,6 +333,7 @@ def test_a_damaged_state_hinders_nothing_and_is_counted(tmp_path: Path) -> None:
         assert dict(receipt.erased)["quotes"] > 1
 
 
+@pytest.mark.slow
 def test_words_over_the_quotes_of_a_list_are_erased_with_them(tmp_path: Path) -> None:
     rent = "The rent of the mill house is {} crowns a month. It is due on the third day.\n\nThe garden is kept.{}\n"
     with opened(tmp_path) as docmind:

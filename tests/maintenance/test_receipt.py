@@ -72,6 +72,7 @@ def test_what_is_no_receipt_is_refused(data: bytes) -> None:
         Signer(b"k" * 32, "0123456789abcdef").verify(data)
 
 
+@pytest.mark.slow
 def test_the_library_keeps_its_receipts(docmind: DocMind) -> None:
     (info,) = docmind.documents.all()
     (receipt,) = docmind.erasures.erase([info.doc_id])
@@ -83,6 +84,7 @@ def test_the_library_keeps_its_receipts(docmind: DocMind) -> None:
     assert row == ("{}", b"")
 
 
+@pytest.mark.slow
 def test_the_commands_erase_save_and_verify(data_dir: Path, tmp_path: Path) -> None:
     file, saved = tmp_path / "note.txt", tmp_path / "receipt.json"
     file.write_text(f"{SECRET}\n" * 20)

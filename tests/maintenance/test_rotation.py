@@ -68,6 +68,7 @@ def headers(folder: Path) -> set[bytes]:
     return {path.read_bytes()[8:16] for place in ("artifacts", "aside") for path in (data / place).glob("*.enc")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_rest", ["ephemeral", "blinded"])
 def test_everything_is_the_same_under_new_keys(tmp_path: Path, at_rest: Any) -> None:
     with opened(tmp_path, index=IndexSettings(at_rest=at_rest)) as docmind:
@@ -94,6 +95,7 @@ def test_everything_is_the_same_under_new_keys(tmp_path: Path, at_rest: Any) -> 
         assert shown(docmind) == before
 
 
+@pytest.mark.slow
 def test_an_old_copy_of_the_description_opens_nothing_new(tmp_path: Path) -> None:
     LIBRARY.copy_to(tmp_path)
     description = tmp_path / "data" / "vault.json"
@@ -133,6 +135,7 @@ def test_the_new_recovery_code_opens_and_the_old_one_does_not(tmp_path: Path) ->
             assert not docmind.rotation.is_unfinished
 
 
+@pytest.mark.slow
 def test_a_damaged_file_keeps_its_key_and_is_named(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id = docmind.documents.find("manual.pdf").doc_id
@@ -170,6 +173,7 @@ def test_a_file_set_aside_is_sealed_again(tmp_path: Path) -> None:
         assert docmind.vault.artifacts.get(ref) == b"of no row"
 
 
+@pytest.mark.slow
 def test_files_are_added_deleted_and_read_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.maintenance.rotation._BATCH", 1)
     with LIBRARY.opened(tmp_path) as docmind:
@@ -197,6 +201,7 @@ def test_files_are_added_deleted_and_read_meanwhile(tmp_path: Path, monkeypatch:
     assert headers(tmp_path) == {keyset_of(tmp_path).primary}
 
 
+@pytest.mark.slow
 def test_it_is_paused_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.maintenance.rotation._BATCH", 1)
     with LIBRARY.opened(tmp_path) as docmind:
@@ -212,6 +217,7 @@ def test_it_is_paused_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert headers(tmp_path) == {primary}
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_it_and_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         before = shown(docmind)
@@ -240,6 +246,7 @@ def test_it_runs_in_the_background_and_after_the_next_start(tmp_path: Path) -> N
     assert headers(tmp_path) == {keyset_of(tmp_path).primary}
 
 
+@pytest.mark.slow
 def test_a_changed_passphrase_keeps_a_rotation_going(tmp_path: Path) -> None:
     keys = KeySettings(source="passphrase")
     with DocMind(settings_in(tmp_path, keys=keys), ask_passphrase=lambda: "correct horse") as docmind:
@@ -303,6 +310,7 @@ def test_a_file_removed_while_it_is_sealed_is_not_brought_back(tmp_path: Path) -
     artifacts.close()
 
 
+@pytest.mark.slow
 def test_vectors_of_page_patches_have_the_new_key(tmp_path: Path) -> None:
     from docmind.embedding import PagePatches
 

@@ -81,6 +81,7 @@ def segments(folder: Path) -> set[str]:
     return {path.name for path in (folder / "data" / "snapshots" / "segments").glob("*.segment")}
 
 
+@pytest.mark.slow
 def test_activating_brings_everything_back(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         before = state_of(docmind)
@@ -236,6 +237,7 @@ def test_a_damaged_artifact_is_found_by_a_deep_check(tmp_path: Path) -> None:
         assert "checksum" in problem
 
 
+@pytest.mark.slow
 def test_a_snapshot_of_another_vault_is_refused(tmp_path: Path) -> None:
     ids = []
     for name in ("first", "second"):
@@ -269,6 +271,7 @@ def test_a_manifest_has_no_paths(tmp_path: Path) -> None:
         assert docmind.snapshots.verify(taken.snapshot_id).problems, "signed, and refused all the same"
 
 
+@pytest.mark.slow
 def test_asked_as_of_a_snapshot(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
@@ -315,6 +318,7 @@ def found_in(docmind: DocMind, filters: Filters, picture: bytes) -> list[bool]:
     return [HERONS in names for names in found]
 
 
+@pytest.mark.slow
 def test_documents_of_the_bin_are_asked_as_of_a_snapshot(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         taken = docmind.snapshots.create()
@@ -360,6 +364,7 @@ def readable(folder: Path) -> set[str]:
     return {word for word, number in search_files(folder, WORDS).hits.items() if number}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_clear", [False, True], ids=["encrypted", "in clear"])
 def test_no_word_is_left_in_snapshots_where_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_clear: bool
@@ -453,6 +458,7 @@ def test_names_of_snapshots(tmp_path: Path) -> None:
                 docmind.snapshots.find(name)
 
 
+@pytest.mark.slow
 def test_a_text_model_is_switched_with_a_snapshot(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         model, index = docmind.embedder, docmind.index
@@ -511,6 +517,7 @@ def opening_fails(folder: Path, **changes: object) -> None:
     assert "BEFORE_MIGRATION" in told.value.hint
 
 
+@pytest.mark.slow
 def test_a_copy_is_kept_before_the_schema_changes_and_put_back(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         before = state_of(docmind)
@@ -649,6 +656,7 @@ def is_clean(docmind: DocMind, folder: Path) -> bool:
     return known == there and rows == segments(folder) and is_whole
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.parametrize("place", ["before the transaction", "inside the transaction", "after the commit"])
 def test_an_activation_that_is_killed_is_done_or_not(tmp_path: Path, place: str) -> None:
@@ -665,6 +673,7 @@ def test_an_activation_that_is_killed_is_done_or_not(tmp_path: Path, place: str)
         assert ("otters.txt" in {hit.document for hit in found}) == (place != "after the commit")
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.parametrize(
     "place",

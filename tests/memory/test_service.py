@@ -208,6 +208,7 @@ UNRELATED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["minilm", "pair"])
 def test_memories_bear_on_the_questions_they_should(database: Database, name: str) -> None:
     """With the real text models: all relevant ones are among the three recalled, and almost nothing else."""
@@ -410,6 +411,7 @@ def test_a_purge_is_of_one_conversation_or_of_everything(memories: Memories) -> 
     assert memories.list().memories == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [AUTO, OFF], ids=["sqlite-vec", "brute force"])
 def test_a_purge_leaves_no_byte_of_text_or_vector(tmp_path: Path, settings: MemorySettings) -> None:
     path, embedder = tmp_path / "vault.db", FakeEmbedder()

@@ -550,6 +550,7 @@ def test_vectors_of_another_model_are_never_compared(database: Database, vectors
 # --- shared between threads, and kept ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_eight_threads_lose_nothing(database: Database) -> None:
     store = MemoryStore(database, FakeEmbedder())
     failed: list[BaseException] = []

@@ -56,6 +56,7 @@ def pull(weights: Weights, hub: HubServer, name: str = "siglip", watcher: Watche
     return weights.pull(name, hub_url=hub.url, progress=watcher.progress, check=watcher.check)
 
 
+@pytest.mark.slow
 def test_a_model_is_fetched_and_described(weights: Weights, hub: HubServer) -> None:
     watcher = Watcher()
     one = pull(weights, hub, watcher=watcher)

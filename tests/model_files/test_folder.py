@@ -122,6 +122,7 @@ def test_declared_models_have_names_and_are_never_listed(weights: Weights) -> No
     assert not {"fake-image", "fake-late"} & {one.name for one in weights.all()}
 
 
+@pytest.mark.slow
 def test_a_name_chooses_among_declared_models_and_names_no_code(weights: Weights, tmp_path: Path) -> None:
     for name in ("docmind_testkit:FAKE_IMAGE", "docmind_testkit", "fake"):
         with pytest.raises(ConfigError, match="no such folder"):

@@ -210,6 +210,7 @@ print(json.dumps([state.is_held, state.refused, dict(state.places) == expected])
     assert seen == [True, 3, True]
 
 
+@pytest.mark.slow
 def test_each_part_is_counted_in_a_guarded_process() -> None:
     """A native connect, a program started later, a request of our own that is refused, and one that is allowed."""
     seen = told(
@@ -277,6 +278,7 @@ def test_the_supervisor_ends_with_the_last_guarded_process(tmp_path: Path) -> No
     supervisor.wait(10)
 
 
+@pytest.mark.slow
 def test_a_second_guard_is_none_and_on_says_so() -> None:
     """A filter that asks can hold once: a DocMind that another one started goes on under the first."""
     inner = "from docmind.network import network_guard as guard; guard().hold({mode!r}); print(guard().state().is_held)"

@@ -44,6 +44,7 @@ def of(kind: type[T], events: list[Any]) -> list[T]:
     return [event for event in events if isinstance(event, kind)]
 
 
+@pytest.mark.slow
 def test_a_file_a_search_and_an_answer_are_told_once(tmp_path: Path, seen: list[Any]) -> None:
     with DocMind(settings_in(tmp_path)) as desk:
         (pdf,) = desk.add([Upload("herons.pdf", HERONS)])
@@ -78,6 +79,7 @@ def test_a_file_a_search_and_an_answer_are_told_once(tmp_path: Path, seen: list[
         assert [one.outcome for one in of(Answered, seen)] == [answer.outcome]
 
 
+@pytest.mark.slow
 def test_passages_with_a_known_vector_are_counted(tmp_path: Path, seen: list[Any]) -> None:
     other = text_pdf(["Herons wait in shallow water for fish.", "Herons nest in tall trees.", "Storks build on roofs."])
     with DocMind(settings_in(tmp_path)) as desk:

@@ -98,6 +98,7 @@ raise SystemError("SECRET")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_command", [True, False])
 def test_a_line_holds_no_text_that_is_not_of_docmind(is_command: bool) -> None:
     run = subprocess.run(
@@ -127,6 +128,7 @@ def test_a_line_holds_no_text_that_is_not_of_docmind(is_command: bool) -> None:
     assert [line["level"] for line in lines[-4:]] == ["warning", "warning", "info", "error"]
 
 
+@pytest.mark.slow
 def test_an_error_of_a_page_is_a_line_without_its_message() -> None:
     """Streamlit has handlers of its own, and writes such an error past all of them where it may."""
     script = (
@@ -148,6 +150,7 @@ def test_an_error_of_a_page_is_a_line_without_its_message() -> None:
     assert {("streamlit.early", None), ("streamlit.late", None), ("asyncio", "KeyError")} <= set(told)
 
 
+@pytest.mark.slow
 def test_events_that_wait_are_written_at_the_end() -> None:
     script = (
         "from docmind.config import Settings\nfrom docmind.observability import Embedded, emit, start_logs\n"
@@ -158,6 +161,7 @@ def test_events_that_wait_are_written_at_the_end() -> None:
     assert [json.loads(line)["texts"] for line in run.stderr.splitlines()] == list(range(50))
 
 
+@pytest.mark.slow
 def test_failures_alone_are_logged_at_the_level_of_warnings() -> None:
     script = (
         "from docmind.config import Settings\n"
@@ -179,6 +183,7 @@ def calls_of_logs(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
                 yield called, node
 
 
+@pytest.mark.slow
 def test_what_docmind_logs_is_a_constant_with_places_for_values() -> None:
     """The text of such a line is written as it stands: a name that was put into it before would be written too."""
     odd, seen = [], 0

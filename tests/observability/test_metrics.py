@@ -184,6 +184,7 @@ def test_the_metrics_of_the_process_count_once() -> None:
         add_sink(metrics.count)
 
 
+@pytest.mark.slow
 def test_no_value_is_written_to_a_file(tmp_path: Path) -> None:
     """The library for metrics writes them to files where a variable of the environment says so."""
     program = "from docmind.observability import *; m = Metrics(); m.count(OcrFailed('d::page::1'))"

@@ -45,11 +45,13 @@ def unknown(expression: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_rules_are_valid_and_fire_when_they_should() -> None:
     assert "4 rules found" in promtool("check", "rules", "alerts.yml")
     assert "SUCCESS" in promtool("test", "rules", "alerts.test.yml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("now", "then"),
     [
@@ -75,6 +77,7 @@ def test_a_rule_that_says_something_else_fails_its_cases(tmp_path: Path, now: st
         promtool("test", "rules", "alerts.test.yml", cwd=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("now", [r"\1", r"rate(\1[1h])", r"rate(\1[1m])"], ids=["no rate", "an hour", "a minute"])
 @pytest.mark.parametrize("alert", sorted(ALERTS - {"NDCGRegression"}))
 def test_a_rule_without_its_window_fails_its_cases(tmp_path: Path, alert: str, now: str) -> None:

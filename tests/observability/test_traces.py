@@ -51,6 +51,7 @@ def lasted(span: ReadableSpan) -> int:
     return (span.end_time or 0) - (span.start_time or 0)
 
 
+@pytest.mark.slow
 def test_a_reading_and_an_answer_are_traced(tmp_path: Path, spans: InMemorySpanExporter) -> None:
     with opened(tmp_path) as desk:
         (added,) = desk.add([Upload("herons.pdf", text_pdf(["Herons wait in shallow water for fish."]))])
@@ -90,6 +91,7 @@ def test_events_of_a_span_lie_in_it_and_others_are_dropped(spans: InMemorySpanEx
     assert lasted(one(spans, "embed")) == 40_000_000
 
 
+@pytest.mark.slow
 def test_nothing_is_traced_and_nothing_imported_where_no_address_is_set() -> None:
     script = (
         "import sys\nfrom docmind.config import Settings\nfrom docmind.observability import start_traces, traced\n"
@@ -176,6 +178,7 @@ ODD = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_variables_of_opentelemetry_stop_and_change_nothing(collector: tuple[str, type[Collector]]) -> None:
     url, handler = collector
     script = (

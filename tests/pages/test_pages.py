@@ -889,6 +889,7 @@ def test_own_instructions_are_kept_and_sent(model: LLMServer) -> None:
     assert app_state().open().conversations.instructions() == ""
 
 
+@pytest.mark.slow
 def test_without_a_model_there_is_nothing_to_instruct() -> None:
     stock()
     assert not app().text_area
@@ -982,6 +983,7 @@ def test_the_web_service_is_set_and_a_bad_value_is_refused() -> None:
         app_state().change({"agent.max_steps": 0})
 
 
+@pytest.mark.slow
 def test_a_web_page_is_added_by_its_address_where_that_is_allowed() -> None:
     with serving_pages({"/bees": b"<!doctype html><title>On bees</title><p>Bees fan the nectar.</p>"}) as site:
         test = app("documents.py")

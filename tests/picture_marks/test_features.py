@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from docmind.picture_marks import RUN, SHEET, SPOT, ink_of, marks_of_page
 from docmind.picture_marks.features import MOST_RUNS, MOST_SPOTS, letters, turned, turns_of
 from sheets import figure, sheet
 
 
+@pytest.mark.slow
 def test_a_page_keeps_few_marks() -> None:
     crowded = marks_of_page(np.asarray(sheet(1).convert("L")))
     shapes = marks_of_page(np.asarray(figure(1).convert("L")))
@@ -37,6 +39,7 @@ def test_the_direction_of_lines_is_found() -> None:
     assert any(abs(degrees + 7.0) <= 0.5 for degrees in turns_of(letters(ink_of(crooked)).mask))
 
 
+@pytest.mark.slow
 def test_a_narrow_picture_has_marks_or_none() -> None:
     """Sides that are not multiples of the reductions, down to a strip."""
     for height, width in ((1_601, 1_133), (37, 900), (900, 9), (3, 3), (2, 3), (900, 2), (2, 6_000)):

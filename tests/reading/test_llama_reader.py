@@ -23,6 +23,7 @@ def reader() -> Iterator[FileReader]:
         yield reader
 
 
+@pytest.mark.slow
 def test_a_file_is_a_document_for_each_page(tmp_path: Path, reader: FileReader) -> None:
     file = tmp_path / "herons.pdf"
     file.write_bytes(
@@ -44,6 +45,7 @@ def test_a_file_is_a_document_for_each_page(tmp_path: Path, reader: FileReader) 
     assert [page.id_ for page in pages] == [page.id_ for page in run_async(reader.aload_data(str(file)))]
 
 
+@pytest.mark.slow
 def test_reading_may_stop_early(tmp_path: Path, reader: FileReader) -> None:
     file = tmp_path / "long.pdf"
     file.write_bytes(text_pdf([f"Page {number} of many" for number in range(40)]))

@@ -87,6 +87,7 @@ def read(data: bytes, name: str = "a.toy", on: str = "toy", **settings: float) -
         return reading.kind, reading.engine, reading.told, text
 
 
+@pytest.mark.slow
 def test_a_reader_gives_blocks_facts_and_losses(install: Install) -> None:
     install("docmind-toys", TOY, toy="Toy")
     settings = ReadingSettings(readers="toy")
@@ -97,6 +98,7 @@ def test_a_reader_gives_blocks_facts_and_losses(install: Install) -> None:
     assert "docmind_toys" not in sys.modules
 
 
+@pytest.mark.slow
 def test_a_reader_is_off_until_it_is_turned_on(install: Install) -> None:
     install("docmind-toys", TOY, toy="Toy")
     assert read(b"TOY hello", on="")[:2] == ("txt", "docmind")
@@ -105,6 +107,7 @@ def test_a_reader_is_off_until_it_is_turned_on(install: Install) -> None:
     assert not has_known_name("a.toy", reads_more(ReadingSettings()))
 
 
+@pytest.mark.slow
 def test_a_reader_sees_no_file_that_docmind_knows(install: Install) -> None:
     code = "class Greedy:\n title = 'All'\n def recognises(self, head, name): return True\n def read(self, *_): 1 / 0\n"
     install("docmind-greedy", code, all="Greedy")
@@ -128,6 +131,7 @@ def test_a_kind_that_docmind_reads_cannot_be_taken_over(install: Install) -> Non
     assert {one.state for one in reader_capabilities(ReadingSettings(readers="pdf,md,toy"))} == {"missing"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "told"),
     [
@@ -158,6 +162,7 @@ def test_what_goes_wrong_in_a_reader_costs_the_file_and_names_the_reader(
     assert place.read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["read", "native write", "native remove", "native kill"])
 def test_native_code_of_a_reader_touches_no_file_and_no_process(install: Install, tmp_path: Path, what: str) -> None:
     require(landlock.version() >= 6, "Linux 6.12 or newer")
@@ -169,6 +174,7 @@ def test_native_code_of_a_reader_touches_no_file_and_no_process(install: Install
     assert place.read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_reader_learns_no_secret_of_the_environment(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "import os\nfrom docmind.blocks import Block\nfrom docmind.reading import FileContents\n"
@@ -185,6 +191,7 @@ def test_a_reader_learns_no_secret_of_the_environment(install: Install, monkeypa
     assert not names & {"DOCMIND_KEYS__PASSPHRASE", "OPENAI_API_KEY", "aws_secret_access_key", "GITHUB_TOKEN"}
 
 
+@pytest.mark.slow
 def test_limits_hold_for_a_reader_too(install: Install) -> None:
     install("docmind-toys", TOY, toy="Toy")
     with pytest.raises(errors.TooLargeError, match="more memory"):
@@ -198,6 +205,7 @@ def test_limits_hold_for_a_reader_too(install: Install) -> None:
     assert read(b"TOY print")[0] == "toy"
 
 
+@pytest.mark.slow
 def test_a_broken_reader_costs_itself_alone(install: Install) -> None:
     install("docmind-toys", TOY, toy="Toy")
     install("docmind-broken", "import nothing_like_this\n", broken="Reader")
@@ -222,6 +230,7 @@ def test_a_broken_reader_costs_itself_alone(install: Install) -> None:
         read(bytes(range(256)) * 4, on="dying")
 
 
+@pytest.mark.slow
 def test_the_example_of_the_documentation_reads_a_recipe(install: Install) -> None:
     page = (ROOT / "docs" / "readers.md").read_text()
     project, code = (re.findall(rf"```{language}\n(.*?)```", page, re.S)[0] for language in ("toml", "python"))

@@ -50,6 +50,7 @@ def pages_of(reader: Reader, upload: Upload) -> list[ParsedPage]:
         return list(reading)
 
 
+@pytest.mark.slow
 def test_a_pdf_gives_text_words_picture_and_thumbnail(reader: Reader) -> None:
     data = papers.pdf([papers.line("Hello brave world")], title="A Sound Title")
     with reader.read(Upload("a.pdf", data)) as reading:
@@ -65,12 +66,14 @@ def test_a_pdf_gives_text_words_picture_and_thumbnail(reader: Reader) -> None:
     assert max(Image.open(io.BytesIO(page.thumbnail)).size) == 320
 
 
+@pytest.mark.slow
 def test_pages_come_in_order_and_stored_ones_are_left_out(reader: Reader) -> None:
     data = papers.pdf([papers.line(f"page {number}") for number in range(1, 6)])
     with reader.read(Upload("a.pdf", data), skip={2, 3}) as reading:
         assert [(page.page_no, page.text) for page in reading] == [(1, "page 1"), (4, "page 4"), (5, "page 5")]
 
 
+@pytest.mark.slow
 def test_blank_pages_keep_their_numbers(reader: Reader) -> None:
     pages = pages_of(reader, Upload("a.pdf", papers.pdf(["", papers.line("second"), ""])))
     assert [(page.page_no, page.text, page.text_source) for page in pages] == [
@@ -80,6 +83,7 @@ def test_blank_pages_keep_their_numbers(reader: Reader) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_document_of_blank_pages_is_empty(reader: Reader) -> None:
     with pytest.raises(errors.EmptyFileError, match=r"a\.pdf has no text"):
         pages_of(reader, Upload("a.pdf", papers.pdf(["", ""])))
@@ -96,6 +100,7 @@ def test_limits_are_named_with_the_setting_that_raises_them() -> None:
             reader.read(Upload("a.txt", b"word\n" * 2_000))
 
 
+@pytest.mark.slow
 def test_closing_ends_a_reading_at_once(reader: Reader) -> None:
     with reader.read(Upload("a.pdf", papers.pdf([papers.line("x")] * 300))) as reading:
         pages = iter(reading)
@@ -285,6 +290,7 @@ def test_a_process_that_dies_while_it_opens_gets_one_more_try(reader: Reader, mo
         reader.read(upload)
 
 
+@pytest.mark.slow
 def test_the_process_that_never_answers_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.reading.reader._ENTRY", "children:hang")
     with (

@@ -77,6 +77,7 @@ def test_commands_have_every_field() -> None:
         assert not wanted(operation, "cli") - there - left_out, name
 
 
+@pytest.mark.slow
 def test_retrievers_have_every_field(docmind: DocMind) -> None:
     from docmind.api.llama_index import MultimodalRetriever, PictureRetriever, TextRetriever
 

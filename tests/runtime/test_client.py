@@ -72,6 +72,7 @@ def test_nothing_starts_before_the_first_request(client: Client) -> None:
     assert client.call({"do": "pid"}, timeout_s=30)[0]["pid"] == client.pid
 
 
+@pytest.mark.slow
 def test_a_process_that_was_started_with_other_limits_is_replaced() -> None:
     limits, before = [Limits(memory_mb=800)], restarts().get(ENTRY, 0)
     client = Client(ENTRY, lambda: limits[0])
@@ -111,6 +112,7 @@ def test_only_accepted_errors_can_be_named(name: str) -> None:
     assert type(error_named(refusal(VaultError("closed"))[0], ReadingError, VaultError)) is VaultError
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_a_repeatable_request_survives_one_death(client: Client, tmp_path: Path) -> None:
     before = restarts().get(ENTRY, 0)
@@ -133,6 +135,7 @@ def test_a_request_that_takes_too_long_ends_the_process(client: Client) -> None:
     assert restarts()[ENTRY] - counted == 1
 
 
+@pytest.mark.slow
 def test_ending_it_fails_what_runs_and_the_next_call_starts_it(client: Client) -> None:
     client.start()
     counted = restarts().get(ENTRY, 0)
@@ -143,6 +146,7 @@ def test_ending_it_fails_what_runs_and_the_next_call_starts_it(client: Client) -
     assert restarts().get(ENTRY, 0) == counted  # it did not fail
 
 
+@pytest.mark.slow
 def test_an_idle_process_ends() -> None:
     client = Client(ENTRY, idle_s=0.4)
     client.start()
@@ -169,6 +173,7 @@ def test_a_held_process_does_not_end_as_idle() -> None:
     assert client.pid is None
 
 
+@pytest.mark.slow
 def test_each_process_is_prepared_before_it_is_asked() -> None:
     prepared: list[int] = []
 

@@ -44,6 +44,7 @@ def test_a_program_learns_nothing_of_the_environment(shell: str, monkeypatch: py
     assert b"secret" not in ran.output
 
 
+@pytest.mark.slow
 def test_a_program_that_takes_too_long_or_says_too_much_is_stopped(shell: str) -> None:
     with pytest.raises(WorkerFailedError, match="took longer than 1 s"):
         run_confined(shell, ["-c", "while :; do read line; done"], b"", seconds=1)

@@ -262,6 +262,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 def test_each_kind_of_child_is_known() -> None:
     """A new kind of child is added here, and to the attempts where it reads what others wrote."""
     found: dict[str, list[bool]] = {}

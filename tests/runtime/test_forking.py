@@ -211,6 +211,7 @@ def test_a_module_that_starts_a_thread_is_not_forked(tmp_path: Path, monkeypatch
         assert worker.call({"environment": "HERON"}, timeout_s=30)[0]["parent"] == os.getpid()
 
 
+@pytest.mark.slow
 def test_the_setting_starts_an_interpreter_for_each_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_PROCESSES__START", "spawn")
     settings = settings_in(tmp_path).model_copy(update={"processes": Settings.load().processes})
@@ -236,6 +237,7 @@ def test_readers_are_imported_before_the_first_file_of_their_kind() -> None:
         worker.kill()
 
 
+@pytest.mark.slow
 def test_readers_are_imported_while_files_are_read_in_a_row() -> None:
     """One module after each fork, without a second in which nothing is asked for."""
     worker = Worker("docmind.reading.process:serve")

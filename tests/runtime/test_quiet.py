@@ -32,6 +32,7 @@ def environment_of_a_worker(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     write_frame(outgoing, dict(os.environ))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "entry",
     [

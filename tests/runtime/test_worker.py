@@ -70,6 +70,7 @@ def write_file(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     write_frame(outgoing, {"answer": answer})
 
 
+@pytest.mark.slow
 def test_frames_travel_both_ways() -> None:
     worker = Worker("test_worker:echo")
     try:

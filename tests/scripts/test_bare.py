@@ -101,6 +101,7 @@ def test_each_of_them_is_skipped_with_its_reason_and_no_other_runs(folder: Path)
     assert reasons == {"no chromium", "no pandoc", "no reader"}
 
 
+@pytest.mark.slow
 def test_tests_of_this_project_are_found() -> None:
     found = bare.asking(ROOT / "tests")
     assert "test_a_full_disk_is_an_error_and_no_loss" in found[ROOT / "tests" / "index" / "test_edge.py"]

@@ -53,6 +53,7 @@ def dear():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]])
 def test_processor_time_of_each_test(tmp_path: Path, workers: list[str]) -> None:
     (tmp_path / "test_costs.py").write_text(TESTS)

@@ -69,6 +69,7 @@ def test_sound():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failing", "passes_from", "code", "runs"),
     [
@@ -99,6 +100,7 @@ def test_few_failed_tests_get_a_second_try(
     assert re.fullmatch(r"(\d+ (passed|failed)(, )?)+ in [\d.]+s", told.rstrip().splitlines()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]])
 def test_the_first_failure_of_a_rerun_is_told(
     folder: Path, capfd: pytest.CaptureFixture[str], workers: list[str]
@@ -153,6 +155,7 @@ def test_all_checks_run_one_after_another(tmp_path: Path) -> None:
     assert "no such program" in checks.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_passing", [True, False])
 def test_checks_are_told_before_the_closing_line(
     folder: Path, capfd: pytest.CaptureFixture[str], is_passing: bool
@@ -171,6 +174,7 @@ def test_checks_are_told_before_the_closing_line(
     assert lines[-1].startswith("1 passed in ")
 
 
+@pytest.mark.slow
 def test_a_failed_check_is_named_again_after_a_second_try(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "test_shaky.py").write_text(SHAKY.format(seen=str(folder / "seen"), failing=1, passes_from=1))
     checks: list[tuple[str, Any]] = [("odd", python("raise SystemExit(1)")), ("even", python(""))]
@@ -181,6 +185,7 @@ def test_a_failed_check_is_named_again_after_a_second_try(folder: Path, capfd: p
     assert second.rstrip().splitlines()[-1].startswith("1 passed in ")
 
 
+@pytest.mark.slow
 def test_a_pytest_without_summary_still_has_a_closing_line(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code = run_tests.run_beside([("fine", python("print('said so')"))], PYTEST, ["--no-such-option"], dict(os.environ))
     assert code == 4
@@ -189,6 +194,7 @@ def test_a_pytest_without_summary_still_has_a_closing_line(folder: Path, capfd: 
     assert lines[-1] == "0 passed, 1 failed: pytest ended with code 4"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("stage", ["test", "checks"])
 def test_ctrl_c_ends_both(folder: Path, stage: str) -> None:

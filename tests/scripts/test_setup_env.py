@@ -261,6 +261,7 @@ def test_what_was_asked_for_in_settings_is_installed_at_the_next_start(restored:
     assert (again.returncode, again.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_torch_is_asked_for_first_and_alone(prepared: Path) -> None:
     log = (prepared / setup_env.LOG).read_text("utf-8").splitlines()
     assert next(line for line in log if line.startswith("Successfully installed")) == (

@@ -63,6 +63,7 @@ def test_the_first_pages_stand_in_its_order_and_without_it_as_before(tmp_path: P
         assert [(lack.stage, "no folder 'judge'" in lack.reason) for lack in lost.degraded] == [("cross-encoder", True)]
 
 
+@pytest.mark.slow
 def test_a_search_does_not_wait_longer_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     is_over = threading.Event()
 

@@ -175,6 +175,7 @@ def test_matches_are_the_words_that_were_asked_for(docmind: DocMind) -> None:
     assert rerank.matches(question, best) == []
 
 
+@pytest.mark.slow
 def test_words_of_the_label_are_no_matches_in_the_text(docmind: DocMind) -> None:
     law = docmind.documents.find("law.pdf").doc_id
     node = docmind.vault.nodes.of_page(law, 2)[0]

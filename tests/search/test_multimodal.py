@@ -174,6 +174,7 @@ def test_with_nothing_to_see_it_is_the_search_for_words(
                 assert all([origin.list for origin in hit.origins] == ["text"] for hit in found.hits)
 
 
+@pytest.mark.slow
 def test_by_default_all_lists_are_told_of_and_the_facade_agrees(desk: DocMind) -> None:
     found = desk.search(Query(f"  {QUESTION}  ", k=3))
     assert essence(found.hits) == essence(desk.search(Query(QUESTION, k=3)).hits)
@@ -312,6 +313,7 @@ def test_a_model_that_is_starting_is_said_to_be_and_blocks_no_later_search(desk:
     assert states(searches.search(Query(QUESTION, lists=("text", "visual")))) == {"text": "ran", "visual": "ran"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", [None, png(sheet(1))], ids=["words", "words with a picture"])
 def test_words_are_waited_for_longer_than_page_images(desk: DocMind, picture: bytes | None) -> None:
     """A model of page images that is being started takes the processor from the search of words."""
@@ -526,6 +528,7 @@ def test_what_ends_the_wait_ends_the_search(pictures: DocMind) -> None:
         pictures.search(Query(picture=jpeg(sheet(1))), on_first=stop)
 
 
+@pytest.mark.slow
 def test_what_is_no_picture_is_refused(pictures: DocMind) -> None:
     with pytest.raises(UnsupportedFileError, match="notes is not a picture"):
         pictures.search(Query(picture=b"only words", picture_name="notes"))

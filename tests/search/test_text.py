@@ -53,6 +53,7 @@ def test_the_page_that_says_it_comes_first(docmind: DocMind) -> None:
     assert first.page_id == f"{first.doc_id}::page::2"
 
 
+@pytest.mark.slow
 def test_boxes_cover_the_text_on_the_page_image(docmind: DocMind) -> None:
     [first, *_] = docmind.search("pale blue eggs").hits
     assert first.boxes

@@ -181,6 +181,7 @@ def test_a_doomed_file_that_cannot_be_deleted_hinders_no_opening(tmp_path: Path)
         assert docmind.vault.database.one("SELECT count(*) FROM doomed") == (0,)
 
 
+@pytest.mark.slow
 def test_a_name_that_is_referred_to_again_is_not_doomed(tmp_path: Path) -> None:
     with opened(tmp_path) as docmind:
         docmind.add([report("heron", 1)])

@@ -438,6 +438,7 @@ def test_scrub_reports_a_program_that_still_reads_deleted_rows(path: Path, db: D
     assert texts(db) == ["kept"]
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 def test_scrub_needs_room_on_the_disk(tmp_path: Path) -> None:
     with tiny_disk(tmp_path, megabytes=40) as disk:

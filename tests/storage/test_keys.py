@@ -148,6 +148,7 @@ def test_a_key_file_that_is_a_folder_is_one_sentence(data: Path, tmp_path: Path)
         open_keys(data, KeySettings(source="file", file=tmp_path / "folder"))
 
 
+@pytest.mark.slow
 def test_one_key_file_serves_two_vaults_with_different_keys(data: Path, tmp_path: Path, by_file: KeySettings) -> None:
     (tmp_path / "second").mkdir()
     one, two = open_keys(data, by_file), open_keys(tmp_path / "second", by_file)

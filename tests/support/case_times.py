@@ -17,8 +17,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from measured import is_worker
-
 KINDS = ("quick", "slow", "browser", "crash")
 TOO_DEAR_S = {"quick": 0.3, "slow": 10.0, "browser": 10.0}
 _NAMED = 10  # tests of a kind that are named
@@ -99,7 +97,7 @@ class CaseTimes:
                 cost.processor += processor
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if is_worker(self.config):  # the controller has the reports of all workers
+        if hasattr(self.config, "workerinput"):  # the controller has the reports of all workers
             return
         dearest = sorted(self.costs.items(), key=lambda entry: -entry[1].processor)
         if path := self.config.getoption("--processor-times"):

@@ -119,6 +119,7 @@ def test_most_are_exact_and_none_is_wrong_with_a_sure_face(name: str, tmp_path: 
     assert right >= 0.95 * len(asked["questions"])
 
 
+@pytest.mark.slow
 def test_an_answer_boxes_its_cells_and_lists_its_rows(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
         (added,) = docmind.add([Upload("expenses.csv", SUMS.encode())])
@@ -146,6 +147,7 @@ def test_an_answer_boxes_its_cells_and_lists_its_rows(tmp_path: Path) -> None:
         assert answer.computed.counts == (RowsOf(str(added.doc_id), rows=2, pages=1),)
 
 
+@pytest.mark.slow
 def test_a_conversation_keeps_how_it_was_computed_and_erasing_drops_it(tmp_path: Path) -> None:
     question = "How much did I spend on software in 2025?"
     with DocMind(settings_in(tmp_path)) as docmind:
@@ -165,6 +167,7 @@ def test_a_conversation_keeps_how_it_was_computed_and_erasing_drops_it(tmp_path:
         assert docmind.ask(question).outcome == "not found"
 
 
+@pytest.mark.slow
 def test_a_document_in_the_bin_is_not_answered_from_memory(tmp_path: Path) -> None:
     uploads = [Upload("birds.csv", b"Bird,Seen\nOwl,3\nCrow,9\n"), Upload("expenses.csv", SUMS.encode())]
     question = "Which bird was seen the most?"
@@ -175,6 +178,7 @@ def test_a_document_in_the_bin_is_not_answered_from_memory(tmp_path: Path) -> No
         assert docmind.ask(question).computed is None
 
 
+@pytest.mark.slow
 def test_what_is_not_counted_is_told_and_the_answer_is_not_sure(tmp_path: Path) -> None:
     plants = b"Plant,Bed,Price\nRose,A,12.50\nSage,B,4.20\nMint,B,ask\nLily,A,9.00\nFern,C,7.30\n"
     with DocMind(settings_in(tmp_path)) as docmind:
@@ -189,6 +193,7 @@ def _touch(word: Any, box: Any) -> bool:
     return word.x < box.x + box.w and box.x < word.x + word.w and word.y < box.y + box.h and box.y < word.y + word.h
 
 
+@pytest.mark.slow
 def test_a_sum_is_not_sure_while_tables_of_other_documents_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +215,7 @@ def test_what_is_asked_in_german_and_french_is_told_in_it(tmp_path: Path) -> Non
     assert french.startswith("2\u202f281,15 €: la somme de « Strom » sur 2 lignes")
 
 
+@pytest.mark.slow
 def test_a_yes_or_no_names_the_cell_and_boxes_it(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
         docmind.add([Upload("shed.csv", b"Tool,On loan,Returned\nDrill,yes,\nSaw,no,2025-03-01\n")])
@@ -223,6 +229,7 @@ def test_a_yes_or_no_names_the_cell_and_boxes_it(tmp_path: Path) -> None:
     assert loan.computed.query == 'SELECT "On loan" = 1 FROM "shed.csv" WHERE "Tool" IN (\'Saw\')'
 
 
+@pytest.mark.slow
 def test_an_empty_cell_is_no_sure_answer(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
         docmind.add([Upload("shed.csv", b"Tool,Borrower\nDrill,Martha Quinn\nSaw,\n")])

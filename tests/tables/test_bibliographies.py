@@ -26,6 +26,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         yield docmind
 
 
+@pytest.mark.slow
 @each_of(
     "question, said",
     [

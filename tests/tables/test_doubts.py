@@ -103,6 +103,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         yield docmind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "wanted"),
     [

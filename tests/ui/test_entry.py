@@ -6,11 +6,14 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from conftest import ROOT
 
 LAZY = ["torch", "transformers", "llama_index", "qdrant_client", "qdrant_edge", "onnxruntime", "langgraph", "pandas"]
 
 
+@pytest.mark.slow
 def test_importing_the_app_is_light_and_uploads_stay_in_memory() -> None:
     code = (
         "import app, json, sys; from starlette.formparsers import MultiPartParser;"
@@ -22,6 +25,7 @@ def test_importing_the_app_is_light_and_uploads_stay_in_memory() -> None:
     assert not loaded
 
 
+@pytest.mark.slow
 def test_a_run_of_a_page_leaves_the_import_path_alone() -> None:
     """`list.remove` during an import in another thread would make that import skip the module's folder."""
     code = (

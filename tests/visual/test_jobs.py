@@ -87,6 +87,7 @@ def test_a_job_is_paused_gone_on_with_and_cancelled(tmp_path: Path, monkeypatch:
                 ask("no such job")
 
 
+@pytest.mark.slow
 def test_a_closed_vault_keeps_its_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stocked(tmp_path)
     with looking(tmp_path) as desk:

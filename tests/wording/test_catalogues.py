@@ -48,6 +48,7 @@ def test_all_catalogues_are_offered(messages: ModuleType) -> None:
     assert set(messages.LANGUAGES) == set(_TRANSLATED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", _TRANSLATED)
 def test_each_text_of_the_code_is_translated(messages: ModuleType, code: str) -> None:
     wanted = {text.key for text in messages.texts()}
@@ -73,6 +74,7 @@ def test_a_translation_has_the_names_and_the_markup_of_its_text(messages: Module
             assert translation[-1:].isspace() == text[-1:].isspace(), translation
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", _TRANSLATED)
 def test_the_compiled_catalogue_is_that_of_the_file(messages: ModuleType, code: str) -> None:
     compiled = messages.po_file(code).with_suffix(".mo").read_bytes()
@@ -90,6 +92,7 @@ def test_a_text_that_is_put_together_first_is_refused(messages: ModuleType) -> N
         list(messages.texts_of('\n_("A " + name)', "a.py"))
 
 
+@pytest.mark.slow
 def test_no_function_hides_the_lookup_behind_a_variable() -> None:
     """A function that assigns `_` cannot call it: Python takes it for its own variable everywhere in it."""
     hidden = []

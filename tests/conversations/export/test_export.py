@@ -245,6 +245,7 @@ def hostile(text: str) -> ThreadView:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @each_of("name", PAYLOADS)
 def test_nothing_in_the_markdown_acts(name: str) -> None:
     text, _ = markdown(hostile(PAYLOADS[name]))

@@ -260,6 +260,7 @@ def test_a_bibliography_without_entries_is_empty() -> None:
             reader(kind)(Upload(f"a.{kind}", b"no entries at all"), kind, Rules())
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @each_of(
     "text",

@@ -664,6 +664,7 @@ def test_a_document_that_is_none_is_corrupt(main: str) -> None:
         text_of(para())
 
 
+@pytest.mark.slow
 def test_deep_and_wide_documents_end() -> None:
     tables = para("deep")
     for _depth in range(75):

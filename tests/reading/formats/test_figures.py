@@ -109,6 +109,7 @@ def test_pictures_are_encoded_again(kind: str) -> None:
     assert Image.open(io.BytesIO(image)).size == (300, 200)
 
 
+@pytest.mark.slow
 def test_a_picture_is_kept_within_the_limits() -> None:
     noise = Image.effect_noise((3_000, 2_400), 200).convert("RGB")
     image = encode(noise)
@@ -200,6 +201,7 @@ def test_a_picture_that_stands_everywhere_is_an_ornament() -> None:
     assert len(found) == 3
 
 
+@pytest.mark.slow
 def test_most_pictures_of_a_page() -> None:
     losses = Losses()
     small = [shown(photo(number, (400, 33))) for number in range(200)]
@@ -439,6 +441,7 @@ def bars(canvas: Canvas, x: float, y: float, width: float) -> None:
         canvas.drawString(x + 10 + at * width / 5, y - 9, f"Q{at}")
 
 
+@pytest.mark.slow
 def test_charts_of_columns_and_of_panels() -> None:
     def column(canvas: Canvas, x: float, top: float, count: int) -> None:
         canvas.setFont("Helvetica", 9)
@@ -485,6 +488,7 @@ def test_a_table_above_a_caption_is_no_part_of_the_figure() -> None:
     assert figure.box[1] > 2 * (800 - 480)
 
 
+@pytest.mark.slow
 def test_a_scan_under_a_printed_head_is_no_figure() -> None:
     image = io.BytesIO()
     papers.print_of([PROSE[:70]] * 20, (1_400, 1_300)).save(image, "PNG")
@@ -554,6 +558,7 @@ def test_a_reference_to_a_figure_is_no_caption() -> None:
     assert figures("a.pdf", printed(draw)) == []
 
 
+@pytest.mark.slow
 def test_papers_of_the_measuring_set() -> None:
     file = opened("a.pdf", papers.devset("docs/en_acl_programfc.pdf"))
     found = {number: [each.caption[:8] for each in file.page(number).figures] for number in (2, 7, 8)}

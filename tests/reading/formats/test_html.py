@@ -284,6 +284,7 @@ def test_an_encoding_declared_wrongly_costs_no_letter(data: bytes, wanted: str) 
     assert page_text(data) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @each_of(
     "source",

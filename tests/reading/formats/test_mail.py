@@ -516,6 +516,7 @@ def test_a_file_of_outlook_that_is_broken_is_refused() -> None:
 # --- hostile mails ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["multipart/mixed", "multipart/alternative", "multipart/related"])
 def test_parts_nested_without_end_are_kept_down_to_a_depth(kind: str) -> None:
     def nested(count: int) -> bytes:
@@ -540,6 +541,7 @@ def test_mails_within_mails_without_end_are_read_down_to_a_depth() -> None:
     assert enclosed.data.count(b"Subject: mail") == 9_000, "the mail inside is a document of its own, and is whole"
 
 
+@pytest.mark.slow
 @each_of(
     "data",
     [

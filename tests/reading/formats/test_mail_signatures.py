@@ -37,6 +37,7 @@ def test_what_stands_below_every_mail(told: dict[str, Any]) -> None:
             assert words in found[what], what
 
 
+@pytest.mark.slow
 def test_a_mail_of_farewells_is_read_in_time() -> None:
     found = said("Best regards,\n\n" * 20_000, TEXT)
     assert "Best regards" in found["own"]

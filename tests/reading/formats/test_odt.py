@@ -368,6 +368,7 @@ def test_a_damaged_part_beside_the_text_is_told() -> None:
     assert losses == (Loss("part", 1, "styles.xml"),)
 
 
+@pytest.mark.slow
 def test_traps_of_the_format_end_soon() -> None:
     many = 'table:number-columns-repeated="999999999"'
     table = f"<table:table><table:table-row table:number-rows-repeated='999999999'>{cell('x', many)}</table:table-row>"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conftest import require
 from docmind.blocks import unpack
 from docmind.reading import find_pandoc
@@ -214,6 +216,7 @@ def test_restructured_text_with_its_directives_and_roles() -> None:
     assert document.losses == (Loss("linked_picture", 1, ""),)
 
 
+@pytest.mark.slow
 @each_of(
     "name, text, place",
     [
@@ -233,6 +236,7 @@ def test_other_files_are_not_read_and_are_told(name: str, text: str, place: str)
     assert [(loss.kind, loss.place) for loss in document.losses] == [("part", place)]
 
 
+@pytest.mark.slow
 @each_of(
     "text, reason",
     [
@@ -253,6 +257,7 @@ def test_without_pandoc_headings_are_known_and_marks_stay() -> None:
     assert said(document) == [("heading", 2, "Depth"), ("paragraph", 0, "It is \\emph{deep}.")]
 
 
+@pytest.mark.slow
 @each_of("name, text", [("a.tex", LATEX), ("a.org", ORG), ("a.rst", RST)])
 def test_mutants_are_read(name: str, text: str) -> None:
     rules = Rules(max_pages=50, image_side_px=400, pandoc=installed(), pandoc_s=2)

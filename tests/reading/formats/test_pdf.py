@@ -176,6 +176,7 @@ def test_swapped_bytes_are_put_right() -> None:
     assert _unswap("적립 제외 대상") == "적립 제외 대상"
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_loaded_costs_no_other_page() -> None:
     data = papers.pdf([papers.line("first"), papers.line("second"), papers.line("third")])
     broken = data.replace(b"5 0 obj\n<< /Type /Page ", b"5 0 obj\n<< /Type /Nope ").replace(
@@ -211,6 +212,7 @@ MINUTES = "of the minutes " * 4
 SHEETS = [zlib.compress(papers.line(f"sheet {number} {MINUTES}", size=9).encode()) for number in range(3)]
 
 
+@pytest.mark.slow
 @each_of(
     "damage, kind",
     [
@@ -227,12 +229,14 @@ def test_a_page_whose_stream_breaks_off_is_told(damage: Callable[[bytes], bytes]
     assert [text[:7] for text, _kind, _place in found[::2]] == ["sheet 0", "sheet 2"]
 
 
+@pytest.mark.slow
 def test_streams_in_letters_are_looked_at_too() -> None:
     sheets = [base64.a85encode(sheet) + b"~>" for sheet in SHEETS]
     found = lost(packed([sheets[0], sheets[1][:30] + b"~>", sheets[2]], filters="[/ASCII85Decode /FlateDecode]"))
     assert [one[1:] for one in found] == [("", ""), ("page", "page 2"), ("", "")]
 
 
+@pytest.mark.slow
 def test_a_page_that_is_missing_is_told() -> None:
     data = papers.pdf([papers.line("first"), papers.line("second"), papers.line("third")])
     gone = data.replace(b"5 0 R 7 0 R", b"99 0 R 7 0 R")
@@ -246,6 +250,7 @@ def test_a_pdf_that_was_cut_off() -> None:
         open_pdf(Upload("a.pdf", b"%PDF-1.7\n%%EOF"), "pdf", Rules())
 
 
+@pytest.mark.slow
 def test_characters_of_a_page_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docmind.reading.formats.pdf.layer.MOST_CHARACTERS", 11)
     opened = open_pdf(
@@ -336,6 +341,7 @@ def test_files_within_a_pdf_are_counted() -> None:
     assert [loss.kind for loss in opened.losses] == ["embedded_object"]
 
 
+@pytest.mark.slow
 def test_a_page_with_thousands_of_annotations_ends() -> None:
     opened = open_pdf(Upload("a.pdf", noted(*[marked("Text", "1 1 9 9", "x")] * 3_000)), "pdf", Rules())
     assert len(comments(opened.page(1))) == 2_000
@@ -416,6 +422,7 @@ NAMES = ["Keeper of the bees", "Member of the board", "County of the show", "Pay
 MEANT = ["Whoever has a hive", "Somebody of the town", "Place of the barn", "Any of the members", "Who has an inn"]
 
 
+@pytest.mark.slow
 @each_of(
     "columns",
     [
@@ -504,6 +511,7 @@ def test_a_row_of_several_lines_is_one_row() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_table_goes_on_over_pages_with_its_header() -> None:
     more = [[f"Kind {number}", f"{number}.5", f"{number}0"] for number in range(10, 20)]
     other = [["Keeper", "Hives", "Sheds", "Barns"], *[[f"Bo {number}", "1", "2", "3"] for number in range(5)]]
@@ -530,6 +538,7 @@ RAIN = [["Region", "2019", "2020", "2021"], ["North", "-", "38.91", "35.15"], ["
 RAIN += [["East", "19.79", "-", "24.16"], ["West", "22.77", "27.12", "-"]]
 
 
+@pytest.mark.slow
 @each_of("places", [[72, 200, 300, 400], [72, 150, 200, 250], [72, 250, 350, 450]])
 @each_of("shift", [0, 30])
 def test_a_sign_for_nothing_stays_in_its_column(places: list[int], shift: int) -> None:
@@ -559,6 +568,7 @@ def test_a_minus_sign_that_is_set_apart_belongs_to_its_number() -> None:
 YEARS = [[str(1967 + row), f"{4_999 + 112 * row}", f"{126_762 + 531 * row}", f"2{row}.4"] for row in range(6)]
 
 
+@pytest.mark.slow
 @each_of("header", [[["Year", "Population", "Deaths", "Rate"]], [["", "Population", "Deaths", "Rate"]], []])
 def test_years_and_numbers_are_a_table(header: list[list[str]]) -> None:
     found = rows_of(page_of(papers.pdf([grid([*header, *YEARS], [72, 170, 270, 370])])))
@@ -566,6 +576,7 @@ def test_years_and_numbers_are_a_table(header: list[list[str]]) -> None:
     assert {names for _kind, names, _cells in found} == {tuple(header[0]) if header else ()}
 
 
+@pytest.mark.slow
 @each_of(
     "content",
     [
@@ -605,6 +616,7 @@ def parts(page: ParsedPage) -> list[tuple[str, str]]:
     return [(one.kind, page.text[one.start : one.end]) for one in blocks if one.table is None]
 
 
+@pytest.mark.slow
 @each_of(
     "notes",
     [
@@ -639,6 +651,7 @@ def test_each_column_has_its_own_footnotes() -> None:
     assert parts(page) == [("footnote", "\n".join(note)), ("footnote", other[0])]
 
 
+@pytest.mark.slow
 @each_of(
     "lines",
     [
@@ -651,6 +664,7 @@ def test_what_is_no_footnote(lines: list[str]) -> None:
     assert parts(page_of(papers.pdf([set_down(lines, top=500, step=16, size=11)]))) == []
 
 
+@pytest.mark.slow
 def test_heads_and_feet_that_repeat_stand_apart_and_are_not_quoted() -> None:
     bodies = iter([BODY, FIRST, SECOND])
 
@@ -699,11 +713,13 @@ def test_captions_end_where_the_body_goes_on() -> None:
     assert table_of.caption == " ".join(table)
 
 
+@pytest.mark.slow
 def test_a_list_of_figures_has_no_captions() -> None:
     lines = [f"Figure {number}: The bridge in the year {1900 + number}" for number in range(1, 9)]
     assert parts(page_of(papers.pdf([set_down(lines, top=700, step=14, size=11)]))) == []
 
 
+@pytest.mark.slow
 def test_a_repeated_header_with_merged_cells_is_that_of_one_table() -> None:
     heads = [["Station", "", "Rain", ""], ["", "2021", "2022", "2023"]]
     rows = [[f"Station {number}", f"{number}.5", f"{number}", f"({number})"] for number in range(10, 16)]

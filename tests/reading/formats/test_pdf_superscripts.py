@@ -34,6 +34,7 @@ def script(text: str, *, y: float = 700, x: float = 72, written: str = "Word", m
     return " ".join([*out, "ET"])
 
 
+@pytest.mark.slow
 @each_of("written", list(WRITTEN))
 def test_raised_digits_are_no_digits_of_the_number_before_them(written: str) -> None:
     lines = {
@@ -70,6 +71,7 @@ def test_the_recognized_text_of_a_scan_stays() -> None:
     assert "45,0002" in page_of(script("a debt of 45,000^2| euros", mode=3)).text
 
 
+@pytest.mark.slow
 @each_of(
     "content, text",
     [

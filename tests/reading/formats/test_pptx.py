@@ -505,6 +505,7 @@ def test_mutants_are_read_or_refused() -> None:
             opened(cut[:end])
 
 
+@pytest.mark.slow
 def test_a_locked_presentation_opens_with_its_password() -> None:
     from msoffcrypto.format.ooxml import OOXMLFile
 

@@ -206,6 +206,7 @@ def test_what_is_broken_is_read_as_far_as_it_goes() -> None:
         reader("rtf")(Upload("a.rtf", rtf("x" * 2_000_000)), "rtf", Rules(max_text_mb=1))
 
 
+@pytest.mark.slow
 @each_of(
     "body, is_empty",
     [

@@ -192,6 +192,7 @@ def test_the_page_has_the_lines_of_the_file_and_a_block_for_each_part() -> None:
     assert {(block.kind, block.language) for block in found} == {("code", "python")}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_hostile_code_is_read_in_time() -> None:
     rng = random.Random(7)

@@ -261,6 +261,7 @@ def test_names_and_columns_of_tables_in_formulas() -> None:
     assert losses == (Loss("formula", 1, "Sheet"),)
 
 
+@pytest.mark.slow
 def test_many_look_ups_end_soon() -> None:
     rows = [[f"k{n}", n, f'=VLOOKUP("k{n}",A:B,2,FALSE)'] for n in range(3_000)]
     (table,) = tables(sheet_of([["Key", "Value", "Again"], *rows]))
@@ -301,6 +302,7 @@ def test_shared_formulas_move_with_their_cells() -> None:
     assert [row[1] for row in grid(table)] == ["11", "12", "13"]
 
 
+@pytest.mark.slow
 def test_long_chains_and_circles_of_formulas_end() -> None:
     (down,) = tables(sheet_of([["n"], [1], *([f"=A{row}+1"] for row in range(2, 500))]))
     assert grid(down)[-1] == ["499"]
@@ -574,6 +576,7 @@ def test_a_broken_workbook_is_refused_with_its_sentence() -> None:
         text_of(sheet_of([]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

@@ -180,6 +180,7 @@ def test_a_stop_is_heard_while_the_engine_works() -> None:
         list(ocr.through([page(1), page(3)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("layer", "is_over", "wanted"),
     [

@@ -31,6 +31,7 @@ def test_a_picture_is_read_as_it_lies_on_its_page(reader: PictureText) -> None:
     assert "twelve metres" in reader.read(png(crooked), turn=30.0)
 
 
+@pytest.mark.slow
 def test_what_is_no_picture_ends_one_reading_and_not_the_next(reader: PictureText) -> None:
     for data in (b"only words", b"%PDF-1.7\n", png(print_of(LINES))[:200], b""):
         with pytest.raises(ReaderFailedError):

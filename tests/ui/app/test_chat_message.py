@@ -69,6 +69,7 @@ def test_nothing_acts_at_any_moment_of_a_stream(name: str) -> None:
         assert_inert(streaming_markdown(text[:end]))
 
 
+@pytest.mark.slow
 @each_of("name", PAYLOADS)
 def test_nothing_acts_wherever_sentences_end(name: str) -> None:
     text = PAYLOADS[name]

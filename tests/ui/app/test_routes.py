@@ -24,6 +24,7 @@ def client() -> TestClient:
     return client_of([PAGE_IMAGES, ORIGINALS])
 
 
+@pytest.mark.slow
 def test_a_page_image_is_served_as_it_is_kept(docmind: DocMind, client: TestClient) -> None:
     (added,) = docmind.add([Upload("note.txt", b"The boiler is serviced every spring.")])
     assert added.doc_id

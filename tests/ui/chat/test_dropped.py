@@ -81,10 +81,12 @@ def shown(test: AppTest) -> str:
     return "\n".join(str(part.value) for part in (*test.markdown, *test.caption)).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_the_first_page_says_that_files_can_be_dropped(docmind: DocMind) -> None:
     assert "You can drop files on the question box" in shown(app())
 
 
+@pytest.mark.slow
 def test_dropped_files_are_added_once_and_all_documents_are_asked(docmind: DocMind) -> None:
     test = drop(app(), BOILER, OWLS)
     assert "boiler.pdf" in shown(test)
@@ -98,6 +100,7 @@ def test_dropped_files_are_added_once_and_all_documents_are_asked(docmind: DocMi
     assert state.DROPPED not in test.session_state
 
 
+@pytest.mark.slow
 def test_a_question_waits_for_the_files_that_came_with_it(docmind: DocMind) -> None:
     docmind.queue.pause()
     test = drop(app(), BOILER, text=QUESTION)
@@ -110,6 +113,7 @@ def test_a_question_waits_for_the_files_that_came_with_it(docmind: DocMind) -> N
     assert "boiler.pdf" in shown(test), "the files follow into the conversation"
 
 
+@pytest.mark.slow
 def test_a_conversation_is_limited_to_its_files_until_it_is_left(docmind: DocMind) -> None:
     test = limit(drop(app(), BOILER, OWLS), "here")
     assert "kept in your library, encrypted" in shown(test)
@@ -134,6 +138,7 @@ def test_a_conversation_is_limited_to_its_files_until_it_is_left(docmind: DocMin
     assert docmind.conversations.thread(thread.thread_id).bound == Filters()
 
 
+@pytest.mark.slow
 def test_what_is_chosen_stays_with_the_conversation_and_follows_the_bin(docmind: DocMind) -> None:
     docmind.add([Upload(*BOILER), Upload(*OWLS)])
     boiler, owls = (doc_id(docmind, name) for name in ("boiler.pdf", "owls.pdf"))
@@ -156,6 +161,7 @@ def test_what_is_chosen_stays_with_the_conversation_and_follows_the_bin(docmind:
     assert docmind.conversations.thread(free).bound == Filters()
 
 
+@pytest.mark.slow
 def test_a_limit_can_be_chosen_and_taken_back_after_reading(docmind: DocMind) -> None:
     test = read(docmind, drop(app(), OWLS))
     limit(test, "here")
@@ -164,6 +170,7 @@ def test_a_limit_can_be_chosen_and_taken_back_after_reading(docmind: DocMind) ->
     assert test.session_state[state.FILTER_DOCUMENTS] == []
 
 
+@pytest.mark.slow
 def test_a_broken_file_is_told_and_its_question_comes_back(docmind: DocMind) -> None:
     test = drop(app(), ("broken.pdf", b"%PDF-1.4 nothing"), text=QUESTION)
     given_back = [test.chat_input(key=state.QUESTION).proto.value]  # at once, where it was read during the run
@@ -176,6 +183,7 @@ def test_a_broken_file_is_told_and_its_question_comes_back(docmind: DocMind) -> 
     assert QUESTION in given_back
 
 
+@pytest.mark.slow
 def test_a_picture_is_searched_for_or_added(docmind: DocMind) -> None:
     out = io.BytesIO()
     Image.new("RGB", (300, 200), "white").save(out, "PNG")

@@ -111,6 +111,7 @@ def test_no_run_is_lost_or_told_twice(seed: int) -> None:
     assert len(folded) + sum(line.folded for line in folded) == len(runs)
 
 
+@pytest.mark.slow
 def test_a_long_conversation_does_not_exhaust_the_stack() -> None:
     runs = tree("0", *(f"{at - 1}>{at}" for at in range(1, 5_000)))
     assert len(Lanes(runs).lines()) == 5_000

@@ -36,6 +36,7 @@ def page() -> None:
     draw_sources(docmind, answer.sources, "turn-0", standing=2, question=answer.question, cited=cited_in(answer))
 
 
+@pytest.mark.slow
 def test_a_source_is_labelled_and_a_second_press_takes_it_back() -> None:
     docmind = app_state().open()
     docmind.add([Upload("owls.txt", b"Owls hunt at night.")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from docmind.records.answers import NOTED
@@ -90,6 +91,7 @@ def computed() -> None:
     _draw_answer(mind, Turn("c", "b", "?", 0, "answered", answer), answer, place)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_how_an_answer_was_computed_is_shown_with_its_rows() -> None:
     test = AppTest.from_function(computed).run()
     assert not test.exception

@@ -278,6 +278,7 @@ def test_the_first_result_is_replaced_by_the_last(stops: bool) -> None:
     assert (now.result.query, now.is_stopped, now.error) == (("first", True, None) if stops else ("last", False, None))
 
 
+@pytest.mark.slow
 def test_an_error_after_the_first_look_keeps_what_was_found() -> None:
     slow = Slow(fails=True)
     search = PictureSearch(slow, b"", name="")  # type: ignore[arg-type]

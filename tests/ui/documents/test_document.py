@@ -46,6 +46,7 @@ def told(page: AppTest, name: str) -> list[str]:
     return [caption.value for caption in page.caption]
 
 
+@pytest.mark.slow
 def test_what_was_not_read_is_on_the_page_of_the_document(page: AppTest) -> None:
     assert "Not read\\: 1 picture" in told(page, "mill.html")
     assert not [line for line in told(page, "owls.txt") if "Not read" in line]

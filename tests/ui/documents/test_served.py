@@ -41,6 +41,7 @@ def fetched(client: TestClient, *doc_ids: str) -> Any:
     return client.get(f"/-/originals/{answer.json()['selection']}")
 
 
+@pytest.mark.slow
 def test_a_row_tells_in_which_document_one_came(docmind: DocMind, client: TestClient) -> None:
     docmind.add([archive("rent\u202e.zip", {"lease.txt": "The deposit of the flat is 1,800 euros."})])
     settled(docmind)  # the files inside are read after the archive

@@ -29,6 +29,7 @@ def page() -> None:
     draw_saying(docmind, docmind.documents.find("rules.txt"))
 
 
+@pytest.mark.slow
 def test_a_document_is_called_a_version_and_then_none() -> None:
     docmind = app_state().open()
     results = docmind.add([Upload("rules.txt", b"Bikes stay out."), Upload("owls.txt", b"Owls hunt at night.")])

@@ -59,6 +59,7 @@ def place(answer: Answer, n: int = 1) -> str:
     return ".".join(map(str, cited))
 
 
+@pytest.mark.slow
 def test_a_page_comes_with_its_words_and_facts(docmind: DocMind, client: TestClient) -> None:
     doc_id = lease_of(docmind)
     found = client.get(f"/-/page/{doc_id}/2").json()
@@ -83,6 +84,7 @@ def test_a_source_has_its_quote_its_shapes_and_its_picture(docmind: DocMind, cli
     assert picture.content == docmind.documents.page_image(doc_id, source.page_no)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_quotes", [False, True])
 def test_an_erased_document_is_gone(docmind: DocMind, client: TestClient, with_quotes: bool) -> None:
     doc_id = lease_of(docmind)
@@ -105,6 +107,7 @@ def test_a_text_is_found_within_the_document(docmind: DocMind, client: TestClien
     assert client.get(f"/-/document/{doc_id}/places").json()["places"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["lease.pdf", "Mietvertrag – Café.pdf", 'a"; filename="x.exe', "line\r\nSet-Cookie: a=b.pdf", "../../etc/passwd"],

@@ -77,6 +77,7 @@ def wait(test: AppTest, words: str) -> str:
     return said(test)
 
 
+@pytest.mark.slow
 def test_nothing_is_fetched_before_consent_then_it_is_there_and_goes(hub: HubServer, tmp_path: Path) -> None:
     test = opened()
     words = said(test)
@@ -105,6 +106,7 @@ def test_nothing_is_fetched_before_consent_then_it_is_there_and_goes(hub: HubSer
     assert "file-fetch-qwen2-5-1-5b" in [button.key for button in run(test).button]
 
 
+@pytest.mark.slow
 def test_another_file_is_named_and_a_failure_can_be_resumed(hub: HubServer) -> None:
     test = opened()
     test.text_input(key="gguf-other").set_value("what is this")

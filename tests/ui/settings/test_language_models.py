@@ -62,6 +62,7 @@ def click(test: AppTest, label: str) -> AppTest:
     return run(test)
 
 
+@pytest.mark.slow
 def test_models_are_chosen_and_let_go_and_the_choice_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     models = (Model("plain", capabilities=("completion",)), Model("handy"))
     with serving(protocols=("ollama",), models=models) as server:
@@ -127,6 +128,7 @@ def test_what_is_switched_off_by_a_setting_cannot_be_chosen(monkeypatch: pytest.
     assert not chosen(test)
 
 
+@pytest.mark.slow
 def test_a_server_is_tested_and_saved_in_the_form() -> None:
     with serving(models=(Model("plain"), Model("handy"))) as server:
         test = opened()
@@ -168,6 +170,7 @@ def test_another_computer_is_asked_only_with_consent() -> None:
     assert "192.0.2.1 isn't this computer, and it isn't allowed." in said(test)
 
 
+@pytest.mark.slow
 def test_a_gguf_file_is_added_and_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCMIND_LLM__PROVIDER", "inside")
     monkeypatch.setenv("DOCMIND_VISUAL__MODELS_DIR", str(tmp_path / "models"))

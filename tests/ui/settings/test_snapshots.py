@@ -60,7 +60,9 @@ def test_a_snapshot_is_taken_compared_gone_back_to_and_deleted() -> None:
     test.button(f"activate-{info.snapshot_id}").click().run()
     assert "so you can undo this" in words_of(test)
     settled(test.button("snapshot-yes").click().run())
+    assert "The library is as it was: " in words_of(test)
     assert "1 document moved to the bin" in words_of(test)
+    assert "automatic" in words_of(test)
     assert [one.document for one in docmind.documents.all()] == ["herons.txt"]
     test.button(f"pin-{info.snapshot_id}").click().run()
     assert docmind.snapshots.find("Before the otters").is_pinned

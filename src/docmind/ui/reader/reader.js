@@ -156,7 +156,7 @@ function build() {
   const finder = button("search", texts.search, () => openFind(find.hidden));
   const pages = button("thumbnails", texts.thumbnails, () => { strip.hidden = !strip.hidden; drawStrip(); place(); });
   const read = button("xray", texts.xray, () => dispatchEvent(new CustomEvent("docmind-xray", { detail: { doc: ref.doc, page: ref.page } })));
-  const heat = element("button", "", texts.heat);
+  const heat = element("button", "heat", texts.heat);
   heat.type = "button";
   heat.setAttribute("aria-pressed", "false");
   heat.addEventListener("click", () => { hot = !hot; word = ""; drawHeat(); });
