@@ -92,6 +92,7 @@ def test_the_standard_libraries_hold_what_they_are_named_after(tmp_path: Path) -
         assert len(docmind.documents.all()) == 3
 
 
+@pytest.mark.slow
 def test_settings_may_change_and_a_copy_is_opened_again(tmp_path: Path) -> None:
     with THREE_DOCUMENTS.opened(tmp_path, answer=AnswerSettings(threshold=0)) as docmind:
         docmind.erasures.erase([docmind.documents.find("lease.txt").doc_id])

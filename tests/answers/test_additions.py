@@ -39,6 +39,7 @@ def is_supported(verifier: Verifier, text: str) -> bool:
     return all(sentence.supported for sentence in claims)
 
 
+@pytest.mark.slow
 @each_of(
     "text",
     [

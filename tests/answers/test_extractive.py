@@ -74,6 +74,7 @@ def test_a_question_for_a_measure_needs_no_word_of_measure(form: str) -> None:
     assert "long" not in asked_part(form)
 
 
+@pytest.mark.slow
 def test_quotes_are_verbatim_and_boxes_lie_over_their_words(desk: DocMind) -> None:
     for source in desk.ask("How much is the monthly rent that the tenant pays?").sources:
         page = desk.documents.page(source.doc_id, source.page_no)

@@ -96,6 +96,7 @@ def test_only_hits_that_answer_equally_well_change_places(
     assert newest_hits(worth, days) == order
 
 
+@pytest.mark.slow
 def test_the_newest_of_several_years_answers_where_it_is_wished_for(desk: DocMind) -> None:
     wished = desk.ask("What is the latest number of passengers that the ferry carried?")
     assert "6,118" in wished.sources[0].quote

@@ -82,6 +82,7 @@ def test_a_box_encloses_the_boxes_of_the_passage(desk: DocMind) -> None:
     assert first.metadata["degraded"] == []
 
 
+@pytest.mark.slow
 def test_filters_and_keys_reach_the_search(desk: DocMind) -> None:
     only = Filters(doc_ids=(desk.documents.find("bread.txt").doc_id,))
     assert {node.metadata["document"] for node in TextRetriever(desk, filters=only).retrieve("eggs")} == {"bread.txt"}

@@ -102,6 +102,7 @@ def test_rest_sends_neutral_markdown(docmind: DocMind) -> None:
     run_async(session())
 
 
+@pytest.mark.slow
 def test_mcp_sends_neutral_markdown(docmind: DocMind) -> None:
     @contextmanager
     def reach() -> Iterator[DocMind]:

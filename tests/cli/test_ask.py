@@ -376,6 +376,7 @@ def test_what_can_be_no_id_is_one_sentence_and_makes_nothing(shell: Shell, name:
     assert shell.json("threads", "list") == before
 
 
+@pytest.mark.slow
 def test_a_deleted_conversation_is_not_asked_in(shell: Shell) -> None:
     shell.run("ask", "Where do herons nest?", "--thread", "gone-1")
     shell.run("threads", "delete", "gone-1")

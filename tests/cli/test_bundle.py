@@ -48,6 +48,7 @@ def test_a_library_is_carried(shell: Shell, bundle: Path, passphrase: Path) -> N
     assert (again["documents"], again["known"]) == (0, 1)
 
 
+@pytest.mark.slow
 def test_verify_needs_no_library(shell: Shell, bundle: Path, passphrase: Path) -> None:
     shell.begins = False
     told = shell.json("bundle", "verify", str(bundle), "--passphrase-file", str(passphrase))
@@ -55,6 +56,7 @@ def test_verify_needs_no_library(shell: Shell, bundle: Path, passphrase: Path) -
     assert not (shell.folder / "data").exists()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said(shell: Shell, bundle: Path, passphrase: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.txt"
     other.write_text("another passphrase", "utf-8")

@@ -166,6 +166,7 @@ def test_ask_as_json_and_as_text(stocked: Shell) -> None:
     assert stocked.run("ask", "Where do herons nest?").stdout.strip()
 
 
+@pytest.mark.slow
 def test_show_a_page_and_its_image(stocked: Shell, tmp_path: Path) -> None:
     told = stocked.json("show", "herons.pdf", "2")
     assert (told["document"], told["page_no"], told["pages"]) == ("herons.pdf", 2, 2)

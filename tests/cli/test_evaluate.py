@@ -62,6 +62,7 @@ def test_a_set_is_measured_shown_compared_and_removed(shell: Shell) -> None:
     assert len(shell.json("evaluate", "list")["runs"]) == 1
 
 
+@pytest.mark.slow
 def test_a_set_of_beir_has_no_groups_and_is_told(shell: Shell) -> None:
     folder = shell.files / "beir"
     (folder / "qrels").mkdir(parents=True)

@@ -211,6 +211,7 @@ def test_rotated_keys_bring_a_new_code(shell: Shell) -> None:
 FIRST, SECOND = "canoe lentil orbit velvet harbour", "staple of the stable"
 
 
+@pytest.mark.slow
 def test_a_passphrase_is_given_changed_and_taken_away(shell: Shell) -> None:
     shell = shell.having(DOCMIND_KEYS__SOURCE="auto")
     old = made(shell)

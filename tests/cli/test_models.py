@@ -155,6 +155,7 @@ def test_models_that_look_at_pages_are_listed(looking: Shell, hub: HubServer) ->
     assert hub.received == []
 
 
+@pytest.mark.slow
 def test_a_text_model_is_fetched(tmp_path: Path) -> None:
     files = files_of(tinye5.published(tmp_path / "published"))
     with serving_hub({"intfloat/multilingual-e5-small": files}) as hub:

@@ -39,6 +39,7 @@ def test_a_command_that_reads_makes_no_library(words: list[str], nothing: Shell)
     assert not data.exists()
 
 
+@pytest.mark.slow
 def test_a_command_that_adds_makes_one(nothing: Shell) -> None:
     assert "recovery code" in nothing.run("add", nothing.file("herons.txt", b"Herons eat fish.")).stderr
     assert "herons.txt" in nothing.run("list").stdout

@@ -71,6 +71,7 @@ def test_a_document_that_only_a_snapshot_has_is_erased(shell: Shell) -> None:
     assert "1 erased since" in shell.run("snapshot", "show", "then").stdout
 
 
+@pytest.mark.slow
 def test_what_is_damaged_is_named(shell: Shell) -> None:
     shell.run("snapshot", "create", "then")
     next((shell.folder / "data" / "snapshots" / "segments").iterdir()).unlink()
@@ -78,6 +79,7 @@ def test_what_is_damaged_is_named(shell: Shell) -> None:
     shell.run("snapshot", "activate", "then", "-y", code=DamagedError.exit_code)
 
 
+@pytest.mark.slow
 def test_snapshots_are_pinned_pruned_and_deleted(shell: Shell) -> None:
     for name in ("one", "two", "three"):
         shell.run("snapshot", "create", name)

@@ -176,6 +176,7 @@ def test_langgraphs_tables_are_as_our_statements_expect(app: Any, db: Database) 
     own.close()
 
 
+@pytest.mark.slow
 def test_no_other_statement_names_langgraphs_tables() -> None:
     """Each place is listed in ADR 0079; a name in quotes may become part of a statement."""
     import docmind

@@ -54,6 +54,7 @@ def test_a_quote_that_led_the_previous_answer_may_lead_again(desk: DocMind) -> N
     assert (deposit.outcome, "1,900" in deposit.sources[0].quote) == ("answer", True)
 
 
+@pytest.mark.slow
 def test_what_answers_as_well_comes_before_what_led(desk: DocMind) -> None:
     found = desk.search("What is in the garden?")
     extract = desk.answerer.direct.extractive.extract

@@ -67,6 +67,7 @@ def test_every_file_that_imports_something_is_listed_with_its_line(
     assert all(one.boxes for one in answer.sources)
 
 
+@pytest.mark.slow
 def test_what_nothing_imports_is_told(desk: DocMind) -> None:
     answer = desk.ask("Which files import numpy?")
     assert "None found: 0 lines import “numpy”." in answer.answer

@@ -98,6 +98,7 @@ def test_a_list_of_a_conversation_is_kept_and_erased_with_a_document(tmp_path: P
         assert "Herons nest" not in left.answer.answer
 
 
+@pytest.mark.slow
 def test_a_list_that_is_cut_is_never_complete(desk: DocMind, monkeypatch: pytest.MonkeyPatch) -> None:
     late = desk.listings.find("boiler", seconds=-1.0)
     assert (late.listing.is_complete, late.listing.pages_read, late.items) == (False, 0, ())
@@ -109,10 +110,11 @@ def test_a_list_that_is_cut_is_never_complete(desk: DocMind, monkeypatch: pytest
     assert sum(one.count for one in cut.listing.documents) == 7
 
 
-def test_what_is_not_read_yet_is_told(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_what_is_not_read_yet_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("docmind.ingest.jobs.IngestQueue.start", lambda _self: None)  # what is handed in waits
     with DocMind(settings_in(tmp_path)) as docmind:
         docmind.add([Upload("a.txt", b"Herons nest here.")])
-        docmind.queue.pause()
         docmind.queue.hand_in(Upload("b.txt", b"A heron flew by."))
         found = docmind.find("heron")
         assert len(found.items) == 1

@@ -41,6 +41,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         yield docmind
 
 
+@pytest.mark.slow
 @each_of(
     "question, lead, documents",
     [

@@ -636,6 +636,7 @@ def test_a_defined_term_finds_what_its_meaning_finds(tmp_path: Path) -> None:
         assert docmind.ask(asked).sources == after.answer.sources
 
 
+@pytest.mark.slow
 def test_a_request_is_no_topic_of_a_follow_up(docmind: DocMind) -> None:
     thread_id = docmind.conversations.create().thread_id
     ask(docmind, HERONS, thread_id)

@@ -88,6 +88,7 @@ def test_text_is_found_in_a_document(docmind: DocMind, wanted: str, pages: list[
     assert not found.is_cut
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["cafe", "Café", "CAFE\u0301"])
 def test_accents_make_no_difference(docmind: DocMind, wanted: str) -> None:
     (result,) = docmind.add([Upload("note.txt", "The café is closed on Sundays.".encode())])

@@ -84,6 +84,7 @@ def bill(month: str, number: int, name: str = "invoice.txt") -> Upload:
     return Upload(name, BILL.format(month=month, number=number).encode())
 
 
+@pytest.mark.slow
 def test_the_bills_of_two_months_are_no_versions(desk: DocMind) -> None:
     results = desk.add([bill("March", 3107), bill("April", 3318, "invoice (1).txt")])
     assert [one.message for one in results] == ["", ""]
@@ -277,6 +278,7 @@ def test_what_replaces_takes_over_what_a_person_set(desk: DocMind) -> None:
     assert [info.doc_id for info in desk.documents.earlier_versions(newer)] == [doc_id]
 
 
+@pytest.mark.slow
 def test_a_title_set_by_hand_is_kept(desk: DocMind) -> None:
     (first,) = desk.add([lease(900)])
     desk.documents.edit(first.doc_id or "", title="Our lease")
@@ -286,6 +288,7 @@ def test_a_title_set_by_hand_is_kept(desk: DocMind) -> None:
     assert desk.documents.get(newer).title == "The new lease"
 
 
+@pytest.mark.slow
 def test_the_earlier_version_replaces_nothing(desk: DocMind) -> None:
     (first,) = desk.add([lease(900)])
     desk.add([lease(950)])

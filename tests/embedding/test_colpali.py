@@ -117,6 +117,7 @@ def test_colqwen2_is_told_rows_and_columns(tmp_path: Path) -> None:
     assert (patches[2] - patches[2].min()).tolist() == [*range(6)] * 3
 
 
+@pytest.mark.slow
 def test_the_same_page_again_is_the_same(model: ColVision) -> None:
     first, again = model.page(noise(210, 297)), model.page(noise(210, 297))
     assert np.array_equal(first.vectors, again.vectors)

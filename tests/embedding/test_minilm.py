@@ -287,6 +287,7 @@ def test_a_cache_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     assert "DOCMIND_CACHE_DIR" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_query_needs_no_tokenizer_that_measures(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     monkeypatch.setattr(minilm, "tokenizer", lambda: made.append(1) or tokenizer())

@@ -70,7 +70,7 @@ def test_pictures_are_what_the_models_own_class_says(model: Siglip, folder: Path
     import torch
     from transformers import Siglip2Processor
 
-    if folder.name.startswith("siglip2"):
+    if json.loads((folder / "config.json").read_text())["model_type"] == "siglip2":
         processor = Siglip2Processor.from_pretrained(folder, local_files_only=True)
         rules: dict[str, Any] = {"patch_size": 8, "max_num_patches": 16, "return_tensors": "pt"}
         inputs = processor(images=PAGES[:1], text=["the total"], **rules)

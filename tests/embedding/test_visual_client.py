@@ -239,6 +239,7 @@ def test_what_takes_too_long_is_stopped_and_so_is_what_is_idle(siglip_folder: Pa
     model.close()
 
 
+@pytest.mark.slow
 def test_a_closed_model_says_so_and_starts_nothing(siglip_folder: Path, weights: Weights) -> None:
     model = open_image_model(weights.describe(str(siglip_folder)), EXACT)
     assert isinstance(model, ImageVision)

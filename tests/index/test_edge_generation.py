@@ -94,6 +94,7 @@ def test_crashes_of_its_own_set_it_aside(
     index.close()
 
 
+@pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.parametrize(
     ("words", "tries", "said"),

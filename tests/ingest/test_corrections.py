@@ -50,6 +50,7 @@ def test_a_corrected_line_is_found_and_quoted_at_its_place(docmind: DocMind) -> 
     assert [one.page_no for one in docmind.documents.coverage(doc_id).noted] == [1]
 
 
+@pytest.mark.slow
 def test_the_vectors_of_that_page_are_made_again_and_of_no_other(docmind: DocMind) -> None:
     doc_id = garage(docmind)
     before = {node.page_no: node.content_hash for node in docmind.vault.nodes.nodes_of(doc_id)}

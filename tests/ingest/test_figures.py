@@ -57,6 +57,7 @@ def test_figures_have_their_words_their_place_and_their_picture(desk: DocMind) -
         assert (picture.format, picture.size) == ("WEBP", (640, 400))
 
 
+@pytest.mark.slow
 def test_a_page_that_is_laid_out_is_drawn_with_its_figures(desk: DocMind) -> None:
     figure = desk.documents.figures(doc_id_of(desk))[0]
     page = desk.documents.page(figure.doc_id, 1)
@@ -199,6 +200,7 @@ def test_figures_are_carried_in_a_bundle(desk: DocMind, tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_document_without_pictures_has_no_figures(tmp_path: Path) -> None:
     with opened(tmp_path) as desk:
         desk.add([Upload("plain.txt", b"The boiler is checked every autumn.")])

@@ -196,6 +196,7 @@ def test_links_and_closed_folders_are_not_entered(desk: DocMind, papers: Path, t
     assert "could not be opened" in result.message
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names that are no text")
 def test_hostile_names_are_read_and_shown_as_text(desk: DocMind, tmp_path: Path) -> None:
     folder = tmp_path / "odd"

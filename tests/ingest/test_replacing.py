@@ -51,6 +51,7 @@ def test_files_that_are_read_together_replace_too(desk: DocMind) -> None:
     assert [info.document for info in desk.documents.binned()] == ["lease.txt"]
 
 
+@pytest.mark.slow
 def test_a_known_file_that_is_handed_in_again_replaces(desk: DocMind) -> None:
     desk.add([lease(900)])
     desk.add([lease(950, "lease (2).txt")])

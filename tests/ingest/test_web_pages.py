@@ -65,6 +65,7 @@ def test_the_same_page_again_is_already_here_and_a_changed_one_is_another_docume
         assert len(desk.documents.all()) == 2
 
 
+@pytest.mark.slow
 def test_what_is_deleted_takes_its_address_along(tmp_path: Path, site: Site) -> None:
     with allowed(tmp_path) as desk:
         doc_id = added(desk, f"{site.url}/bees").doc_id or ""
@@ -81,6 +82,7 @@ def test_what_is_deleted_takes_its_address_along(tmp_path: Path, site: Site) -> 
         assert desk.vault.database.one("SELECT count(*) FROM web_pages") == (0,)
 
 
+@pytest.mark.slow
 def test_a_file_has_no_address(tmp_path: Path) -> None:
     with allowed(tmp_path) as desk:
         desk.add([Upload("bees.txt", b"Bees dance in the hive. " * 9)])

@@ -58,6 +58,7 @@ def test_scores_are_the_same_to_the_bit_whatever_stands_beside() -> None:
     assert kept == pytest.approx(np.array(exact) / (127**2 * float(asked.weights.sum())), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_golden_scores_of_minilm() -> None:
     """By the float32 model: int8 runs differ a little between processors."""
     model = MiniLM(default_cache_dir(), precision="float32")

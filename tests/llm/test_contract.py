@@ -102,6 +102,7 @@ def test_pieces_make_the_answer(party: Party) -> None:
     assert "".join(pieces).strip() == f"{HALF} — in São Paulo, €."
 
 
+@pytest.mark.slow
 def test_calls_come_after_the_text(party: Party) -> None:
     asked = (("search", {"q": "revenue of 2022"}), ("open_page", {"page": 3}))
     party.replies(Behaviour(text="Let me look.", calls=asked))

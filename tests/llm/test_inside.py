@@ -122,6 +122,7 @@ def test_what_is_stopped_ends_and_the_processor_rests(model: InsideModel, shared
     assert list(model.stream(ASK, never))
 
 
+@pytest.mark.slow
 def test_too_long_a_question_gets_one_sentence(model: InsideModel) -> None:
     with pytest.raises(LanguageModelDownError, match="takes at most 2,048 tokens at once") as caught:
         list(model.stream((Message("user", "blue sky " * 4_000),), never))

@@ -129,6 +129,7 @@ def test_an_erased_document_comes_back_on_request_only(bundle: Path, old: DocMin
     assert old.search("herons").hits
 
 
+@pytest.mark.slow
 def test_kept_quotes_of_an_erased_document_stay(bundle: Path, old: DocMind) -> None:
     birds = old.documents.find("birds.pdf").doc_id
     old.erasures.erase([birds], conversations=False)

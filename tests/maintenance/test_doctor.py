@@ -463,6 +463,7 @@ def test_an_erased_document_does_not_come_back(tmp_path: Path) -> None:
         assert docmind.documents.all() == ()
 
 
+@pytest.mark.slow
 def test_a_lost_document_that_cannot_be_read_is_kept(tmp_path: Path) -> None:
     """Its file is in the queue afterwards, with the reason; nothing of it is deleted."""
     with opened(tmp_path) as docmind:
@@ -500,6 +501,7 @@ def test_a_library_for_reading_is_checked_and_not_repaired(tmp_path: Path) -> No
             docmind.doctor.repair()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["quick", "full", "deep"])
 def test_a_check_tells_how_far_it_is_and_can_be_stopped(docmind: DocMind, level: Level) -> None:
     told: list[tuple[int, int]] = []

@@ -230,6 +230,7 @@ def test_a_filter_chooses_queries(docmind: DocMind, tmp_path: Path) -> None:
         docmind.evaluation.run(LABELS)
 
 
+@pytest.mark.slow
 def test_golden_cases_need_an_image_model(docmind: DocMind, tmp_path: Path) -> None:
     chosen = set_in(tmp_path / "birds")
     (chosen / "golden.yaml").write_text(
@@ -266,6 +267,7 @@ def test_pages_without_words_are_found_by_the_image_model_in_use(tmp_path: Path)
         assert [one.state for one in without.golden] == ["skipped"]
 
 
+@pytest.mark.slow
 def test_a_corpus_of_beir_is_judged_by_document(docmind: DocMind, tmp_path: Path) -> None:
     folder = tmp_path / "beir"
     (folder / "qrels").mkdir(parents=True)
@@ -322,6 +324,7 @@ def test_labels_are_given_changed_and_removed(docmind: DocMind) -> None:
         docmind.evaluation.label("q", herons, 1, GOOD, thread_id="none")
 
 
+@pytest.mark.slow
 def test_labels_are_a_set_over_the_open_library(docmind: DocMind) -> None:
     labelled(docmind)
     assert [one.name for one in docmind.evaluation.sets()][-1] == LABELS
@@ -356,6 +359,7 @@ def test_nothing_is_left_in_runs_of_what_is_erased(docmind: DocMind) -> None:
     assert {score.text for score in docmind.evaluation.get(run.run_id).scores} == {""}
 
 
+@pytest.mark.slow
 def test_a_run_over_labels_keeps_no_name_that_it_was_filtered_by(docmind: DocMind) -> None:
     labelled(docmind)
     run = docmind.evaluation.run(LABELS, k=2, filters={"document": "storks.txt"}, answers=False)
@@ -365,6 +369,7 @@ def test_a_run_over_labels_keeps_no_name_that_it_was_filtered_by(docmind: DocMin
     assert docmind.evaluation.get(run.run_id).filters == docmind.evaluation.runs()[0].filters == {"document": "…"}
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_read_is_told_and_can_be_removed(docmind: DocMind, tmp_path: Path) -> None:
     run = docmind.evaluation.run(set_in(tmp_path / "birds"), answers=False)
     with docmind.vault.database.transaction() as db:

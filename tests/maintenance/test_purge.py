@@ -137,6 +137,7 @@ def test_a_models_sentences_about_it_are_erased(tmp_path: Path) -> None:
             assert not [word for word in WORDS if word in turn.answer.answer]
 
 
+@pytest.mark.slow
 def test_quotes_stay_where_they_are_to_be_kept(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         doc_id, thread_id = ids_of(docmind)

@@ -116,6 +116,7 @@ def test_an_old_copy_of_the_description_opens_nothing_new(tmp_path: Path) -> Non
         assert docmind.search("badger").hits
 
 
+@pytest.mark.slow
 def test_the_new_recovery_code_opens_and_the_old_one_does_not(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         old = docmind.keys.recovery_code()

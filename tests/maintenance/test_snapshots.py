@@ -111,6 +111,7 @@ def test_activating_brings_everything_back(tmp_path: Path) -> None:
         assert docmind.search("otter bridge").hits[0].document == "otters.txt"
 
 
+@pytest.mark.slow
 def test_an_unchanged_library_shares_all_segments(tmp_path: Path) -> None:
     with LIBRARY.opened(tmp_path) as docmind:
         first = docmind.snapshots.create("one")

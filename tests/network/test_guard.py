@@ -99,6 +99,7 @@ def test_native_code_reaches_this_machine_alone() -> None:
     assert seen == [0, REFUSED, REFUSED, REFUSED, REFUSED]
 
 
+@pytest.mark.slow
 def test_threads_and_programs_are_held_too() -> None:
     """A thread that was there before the guard, and a program that is started after it."""
     seen = told(

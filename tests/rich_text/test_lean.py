@@ -23,6 +23,7 @@ def test_a_backslash_stays_where_it_is_needed(markdown: str, leaner: str) -> Non
     assert lean(markdown) == leaner
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @each_of("sign", ["\\-", "\\+", "\\#", "\\.", "`", "1\\."])
 def test_a_long_line_of_signs_ends(sign: str) -> None:

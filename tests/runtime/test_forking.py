@@ -76,6 +76,7 @@ def test_a_child_holds_its_pipes_and_nothing_of_its_siblings() -> None:
     assert len([name for name in files if name.startswith("pipe:")]) == 2
 
 
+@pytest.mark.slow
 def test_the_process_that_forks_holds_no_file_and_no_setting(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
         docmind.add([Upload("a.txt", b"Herons nest beside the river.")])
@@ -151,6 +152,7 @@ elif sys.argv[1] == "exit":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "error", "exit", "end"])
 def test_server_and_children_end_with_their_owner(how: str) -> None:
     out = subprocess.run([sys.executable, "-c", OWNER, how], capture_output=True, text=True, timeout=60)

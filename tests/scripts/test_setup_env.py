@@ -269,6 +269,7 @@ def test_torch_is_asked_for_first_and_alone(prepared: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_second_start_asks_no_index_and_runs_no_pip(prepared: Path) -> None:
     log = (prepared / setup_env.LOG).stat().st_mtime_ns
     result = run(prepared, "run_app.py", wheels=None)

@@ -189,6 +189,7 @@ def test_by_default_all_lists_are_told_of_and_the_facade_agrees(desk: DocMind) -
         desk.search(" ")
 
 
+@pytest.mark.slow
 def test_lists_are_merged_and_each_hit_says_where_it_came_from(desk: DocMind) -> None:
     eyes = VisualSearch(late=[("herons.pdf", 2, 31.0), ("lei.pdf", 1, 30.9), *LOW], image=[("lei.pdf", 1, 0.92), *LOW])
     found = asking(desk, eyes).search(Query(QUESTION))

@@ -62,6 +62,7 @@ def test_boxes_cover_the_text_on_the_page_image(docmind: DocMind) -> None:
         assert 0 <= box.y < box.y + box.h <= first.page_height
 
 
+@pytest.mark.slow
 def test_one_hit_a_page_and_ranks_in_order(docmind: DocMind) -> None:
     hits = docmind.search("herons eggs bread dados").hits
     assert len({hit.page_id for hit in hits}) == len(hits)

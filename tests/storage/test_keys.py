@@ -195,6 +195,7 @@ def test_a_passphrase_opens_and_another_does_not(data: Path) -> None:
             open_keys(data, KeySettings(), lambda wrong=wrong: wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("dear_passphrases")
 def test_the_cost_of_a_passphrase_is_that_of_the_rfc(data: Path) -> None:
     open_keys(data, by_passphrase("x y z"))

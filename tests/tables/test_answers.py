@@ -206,6 +206,7 @@ def test_a_sum_is_not_sure_while_tables_of_other_documents_are_not_read(
     assert "could not be read" in answer.answer
 
 
+@pytest.mark.slow
 def test_what_is_asked_in_german_and_french_is_told_in_it(tmp_path: Path) -> None:
     with DocMind(settings_in(tmp_path)) as docmind:
         docmind.add([Upload("strom.csv", "Monat;Strom\nMai;1.092,40 €\nJuni;1.188,75 €\n".encode())])
@@ -245,6 +246,7 @@ def test_months_of_two_years_are_not_added_with_a_sure_face(tmp_path: Path) -> N
         assert docmind.ask("How many litres in the second quarter of 2024?").answer.startswith("30: ")
 
 
+@pytest.mark.slow
 def test_a_sum_is_over_the_numbers_that_a_workbook_stores(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
@@ -269,6 +271,7 @@ Loft,Ada Brook,2025-04-02,110,1,paid
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question",
     [
@@ -298,6 +301,7 @@ def test_columns_for_one_time_each_are_added_up_in_a_row(tmp_path: Path) -> None
     assert part.computed.query.startswith('SELECT sum("Q1" + "Q2" + "Q3") FROM')
 
 
+@pytest.mark.slow
 def test_rows_of_two_tables_are_joined_and_both_are_sources(tmp_path: Path) -> None:
     members = b"Member,Town\nHelga Norris,Wells\nSam Tully,Frome\n"
     payments = b"Member,Amount\nHelga Norris,60\nSam Tully,45\nHelga Norris,25\n"

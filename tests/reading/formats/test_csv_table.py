@@ -136,6 +136,7 @@ def test_empty_cells_at_the_end_of_a_wide_row_are_left_out() -> None:
     assert page.text.endswith("last value 7\n| one")
 
 
+@pytest.mark.slow
 def test_a_file_of_few_long_rows_above_short_ones_has_the_cells_that_are_there() -> None:
     long = [",".join(f"n{n}" for n in range(400)), *[",".join(["7"] * 400)] * 40]
     data = "\n".join([*long, *["5,6"] * 3_400]).encode()

@@ -522,6 +522,7 @@ def test_strips_are_one_picture_and_a_scan_is_the_page() -> None:
     assert figures("a.pdf", printed(lambda canvas: picture_drawn(canvas, 0, 0, 600, 800))) == []
 
 
+@pytest.mark.slow
 def test_ornaments_of_a_pdf_are_left_out() -> None:
     def draw(canvas: Canvas) -> None:
         picture_drawn(canvas, 60, 762, 60, 30)  # a logo in the head

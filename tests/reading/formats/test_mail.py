@@ -319,6 +319,7 @@ def test_attached_files_and_mails_are_inside() -> None:
     assert header(data)[-1].startswith("Attachments: Liste März.pdf, 8 bytes; a.txt, 5 bytes;")
 
 
+@pytest.mark.slow
 def test_more_attached_files_than_a_mail_may_have_are_counted() -> None:
     parts = [("Content-Disposition: attachment; filename=a.txt", "x")] * 510
     got = opened(multipart("mixed", ("Content-Type: text/plain", "x"), *parts))

@@ -97,6 +97,7 @@ def test_cells_have_their_numbers_without_marks() -> None:
     assert "Rowers 1,204[3] 88" in page.text
 
 
+@pytest.mark.slow
 def test_a_note_below_tells_a_mark_from_a_power() -> None:
     foot = "BT /F1 8 Tf 72 80 Td (2 Without the boats.) Tj ET"
     assert page_of(script("The club has 10^2| boats.")).text == "The club has 10² boats."

@@ -80,6 +80,7 @@ def test_a_long_slide_is_one_page_and_the_next_keeps_its_number() -> None:
     assert draw_sheet(first.image).size == (first.width, first.height)
 
 
+@pytest.mark.slow
 def test_a_page_stays_within_what_a_picture_can_be() -> None:
     data = deck([body(*(f"Item {at}" for at in range(200)))])
     read = reader("pptx")(Upload("a.pptx", data), "pptx", Rules(image_side_px=6_000))

@@ -196,6 +196,7 @@ def test_facts_and_kind() -> None:
     assert reader("rtf")(Upload("a.rtf", data), "rtf", Rules()).page(1).text == "Text"
 
 
+@pytest.mark.slow
 def test_what_is_broken_is_read_as_far_as_it_goes() -> None:
     blocks, _facts, losses = read(rtf(r"One\par{\b Two")[:-1])
     assert [block.text for block in blocks if isinstance(block, Block)] == ["One", "Two"]

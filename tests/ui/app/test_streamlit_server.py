@@ -156,6 +156,7 @@ def test_other_errors_of_sending_are_kept() -> None:
         run_async(ClosedTabs(refuse)({"type": "websocket"}, nothing, fail))
 
 
+@pytest.mark.slow
 def test_no_other_package_puts_its_scripts_into_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that declares a part of a page is found by Streamlit alone, and not by DocMind."""
     (tmp_path / "gadget" / "assets").mkdir(parents=True)

@@ -130,6 +130,7 @@ def of_many_rows() -> None:
     st.markdown(_pages_of(sources[:2], how))
 
 
+@pytest.mark.slow
 def test_many_sources_of_one_document_are_one_that_opens_to_them() -> None:
     """Rows are counted where the answer rests on rows, and passages otherwise; each is as many as there are."""
     test = AppTest.from_function(of_many_rows).run()

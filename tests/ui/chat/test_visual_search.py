@@ -288,6 +288,7 @@ def test_an_error_after_the_first_look_keeps_what_was_found() -> None:
     assert "It went." in str(search.now.error)
 
 
+@pytest.mark.slow
 def test_a_mistake_ends_the_search_with_a_sentence() -> None:
     search = PictureSearch(object(), b"", name="")  # type: ignore[arg-type]
     assert over(search)

@@ -52,6 +52,7 @@ def test_a_row_tells_in_which_document_one_came(docmind: DocMind, client: TestCl
     assert (there["b.txt"]["parent"], there["b.txt"]["place"]) == ("", "")
 
 
+@pytest.mark.slow
 def test_rows_are_sent_again_only_after_a_change(docmind: DocMind, client: TestClient) -> None:
     answer = client.get("/-/library?since=")
     version = answer.headers["docmind-version"]

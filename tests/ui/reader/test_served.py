@@ -70,6 +70,7 @@ def test_a_page_comes_with_its_words_and_facts(docmind: DocMind, client: TestCli
     assert found["heat"] is False
 
 
+@pytest.mark.slow
 def test_a_source_has_its_quote_its_shapes_and_its_picture(docmind: DocMind, client: TestClient) -> None:
     doc_id = lease_of(docmind)
     answer = ask(docmind)
