@@ -173,7 +173,7 @@ KINDS = Library(
         Upload("fleet.xls", OLD),
         Upload(
             "Rent 2025.zip",
-            packed({"2025/lease.txt": "Lease of the flat\n\nThe deposit of the flat is 1,800 euros.\n"}),
+            packed({"2025/lease.txt": RENT}),
         ),
         Upload("tides.py", CODE.encode()),
         Upload("README.md", b"# Harbour\n\nThe tables of the harbour are kept by the pilots.\n"),

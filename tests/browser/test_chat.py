@@ -14,7 +14,7 @@ from docmind.records.documents import Upload
 from libraries import Library, confirm
 from llm_server import FALSE_SENTENCE, Behaviour, LLMServer
 from papers import line, pdf
-from served import App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take_both
+from served import THEMES, App, Server, Tab, beside, choose_in_menu, close_reader, marks, read_page, take, take_both
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -222,10 +222,12 @@ def test_quotes_stand_while_a_slow_model_reads_and_stay_where_it_is_stopped(one:
     quote = turn.locator('a[href^="#read="]:visible').first
     quote.wait_for()
     one.page.get_by_text("is reading your pages…").wait_for()
-    take_both(one, "reading")
-    quote.click()
-    assert "lamp.pdf" in read_page(one, 1).inner_text()
-    close_reader(one)
+    for theme in THEMES:
+        one.wear(theme)
+        take(one, f"reading-{theme}")
+        quote.click()
+        assert "lamp.pdf" in read_page(one, 1).inner_text(), theme
+        close_reader(one)
     stop(one, 0)
     one.page.get_by_text("You stopped the model.").wait_for()
     assert WARRANTY in turn.inner_text()

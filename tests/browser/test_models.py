@@ -20,7 +20,7 @@ from docmind_testkit import COLOURS
 from libraries import Library, confirm
 from looking import album
 from papers import line, pdf
-from served import App, Server, Tab, close_reader, read_page, tab, take_both
+from served import THEMES, App, Server, Tab, close_reader, read_page, tab, take, take_both
 from tinymodels import tiny_colpali, tiny_siglip
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -185,10 +185,12 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
         dialog.get_by_role("button", name="red", exact=True).click()
         hot = dialog.get_by_alt_text("heat map for red: strongest at the")
         hot.wait_for()
-        take_both(one, "heat")
-        place = glow(one.picture(hot))
-        assert len(place), "no colour on the page"
-        assert place[:, 1].mean() < 0.5, "the red bars stand on the left"
+        for theme in THEMES:
+            one.wear(theme)
+            take(one, f"heat-{theme}")
+            place = glow(one.picture(hot))
+            assert len(place), f"no colour on the page, {theme}"
+            assert place[:, 1].mean() < 0.5, f"the red bars stand on the left, {theme}"
         one.page.keyboard.press("ArrowRight")
         read_page(one, 2)
         close_reader(one)
@@ -199,7 +201,9 @@ def test_heat_is_at_the_word_and_keeps_the_grids_shape(browser: Any, tmp_path: P
         for path in ("/settings?section=Search", "/documents"):
             one.page.goto(f"{one.url}{path}")
             one.page.locator("h1").first.wait_for()
-            assert not one.sideways(), (path, one.sideways())
+            for theme in THEMES:
+                one.wear(theme)
+                assert not one.sideways(), (path, theme, one.sideways())
 
 
 RED = "Which page is red?"

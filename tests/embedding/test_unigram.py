@@ -57,9 +57,9 @@ def test_composed_and_decomposed_letters_are_the_same(words: Unigram) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_texts_are_cut_as_by_the_package(words: Unigram, reference: Tokenizer, seed: int) -> None:
-    random = Random(seed)
     drawn = [*tinye5.WORDS, *tinye5.LETTERS, " ", " ", "☃", "日本", "½", "①", "\u200b", "～", "e\u0301", "x" * 40]
-    for _ in tenth_of(range(200)):
+    for number in tenth_of(range(200)):
+        random = Random(f"{seed} {number}")
         text = "".join(random.choice(drawn) for _ in range(random.randrange(30)))
         expected = reference.encode(text, add_special_tokens=False)
         assert words.ids(text) == expected.ids

@@ -97,7 +97,9 @@ class CaseTimes:
                 cost.processor += processor
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if hasattr(self.config, "workerinput"):  # the controller has the reports of all workers
+        from measured import is_worker  # a plugin too, which pytest rewrites before it is imported
+
+        if is_worker(self.config):  # the controller has the reports of all workers
             return
         dearest = sorted(self.costs.items(), key=lambda entry: -entry[1].processor)
         if path := self.config.getoption("--processor-times"):

@@ -62,6 +62,8 @@ _OTHERS = (
     (b"%!PS", N_("a PostScript file")),
 )
 # The parts that tell what an OLE file of before 2007 is.
+OLE_UNREADABLE = (OSError, ValueError, IndexError, TypeError, OverflowError)
+"""What olefile raises for an OLE file that is damaged or cut off."""
 _OLD_SHEETS = ("Workbook", "Book")
 _OLD = {
     **dict.fromkeys(_OLD_SHEETS, N_("an Excel workbook")),
@@ -433,7 +435,7 @@ def _in_ole(upload: Upload) -> tuple[str, Upload]:
     try:
         with olefile.OleFileIO(io.BytesIO(upload.data)) as ole:
             part = next((part for part in (*_OLD, "EncryptedPackage") if ole.exists(part)), "")
-    except (OSError, ValueError, IndexError, TypeError, OverflowError) as error:
+    except OLE_UNREADABLE as error:
         raise CorruptFileError(
             _("{name} is an office file that is broken or was cut off.").format(name=name)
         ) from error

@@ -140,9 +140,8 @@ def test_packed_metafiles_of_a_workbook_are_unpacked_to_a_limit(monkeypatch: pyt
 
 def test_damaged_metafiles_and_drawings_end_in_a_loss_or_a_sentence() -> None:
     book = drawn_workbook([art_picture(photo(1))], [art_shape(1, "A disc")])
-    for name in (*METAFILES, *["workbook"] * 3):
-        whole = METAFILES.get(name, book)
-        for number in tenth_of(range(30)):
+    for whole, count in (*((metafile, 30) for metafile in METAFILES.values()), (book, 90)):
+        for number in tenth_of(range(count)):
             chance = random.Random(number)
             bad = bytearray(whole)
             for _change in range(chance.choice((1, 4, 16))):

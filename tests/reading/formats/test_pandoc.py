@@ -13,7 +13,6 @@ from docmind.reading.formats.pandoc import MarkedUp
 from docmind.records.documents import Loss, Upload
 from each import each_of
 from mutants import mutants, read_or_refuse
-from sampled import tenth_of
 
 Said = list[tuple[str, int, str]]
 
@@ -261,5 +260,5 @@ def test_without_pandoc_headings_are_known_and_marks_stay() -> None:
 @each_of("name, text", [("a.tex", LATEX), ("a.org", ORG), ("a.rst", RST)])
 def test_mutants_are_read(name: str, text: str) -> None:
     rules = Rules(max_pages=50, image_side_px=400, pandoc=installed(), pandoc_s=2)
-    pages = [read_or_refuse(name, mutant, rules) for mutant in tenth_of(mutants(text.encode(), 40))]
-    assert sum(map(bool, pages)) >= len(pages) * 0.7  # the others have no word any more
+    pages = [read_or_refuse(name, mutant, rules) for mutant in mutants(text.encode(), 40)]
+    assert sum(map(bool, pages)) >= 35  # the others have no word any more

@@ -12,6 +12,7 @@ import olefile
 
 from docmind.blocks import Losses
 from docmind.errors import CorruptFileError
+from docmind.reading.file_type import OLE_UNREADABLE
 from docmind.reading.formats import Rules
 from docmind.reading.formats.characters import tidy
 from docmind.reading.formats.html import text_of
@@ -27,9 +28,7 @@ _DEEPEST = 5  # mails within each other
 _MOST_RECIPIENTS = 2_000
 _TEXT, _BYTES, _UNICODE, _STORAGE, _TIME = 0x001E, 0x0102, 0x001F, 0x000D, 0x0040
 _APPOINTMENT = {0x8208: "place", 0x820D: "begin", 0x820E: "end"}  # named properties, by their numbers
-_BROKEN = (
-    OSError, ValueError, IndexError, TypeError, KeyError, OverflowError, struct.error, RecursionError, AttributeError,
-)  # fmt: skip
+_BROKEN = (*OLE_UNREADABLE, KeyError, struct.error, RecursionError, AttributeError)
 
 
 def letter_in(upload: Upload, rules: Rules, losses: Losses) -> Letter:
