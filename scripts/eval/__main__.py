@@ -11,8 +11,9 @@ corpus. WHAT is one of
     retrieval    questions by every method, answers, OCR; what is done where nothing is said
     pictures     the pictures of `qbi.jsonl` (`--query-images` says the same)
     verify       sentences against the pages they name; `fit-verify` prints weights for half of the documents
-    fit-answers  outcomes of answers with documents left out, and the weights of their confidence; of the questions
-                 of several folders together with `--also FOLDER`, whose vault has its name in that of `--vault`
+    fit-answers  outcomes of answers with documents left out; writes what their evidence weighs into
+                 src/docmind/answers/fitted.py; of the questions of several folders together with `--also FOLDER`, whose
+                 vault has its name in that of `--vault`
     quotes       quotes of `--count` questions drawn with `--seed`, with the text around them, to be read one by one
     fit-ranking  weights of the lists, and the quality of what they find, with one document left out at a time
     distortions  pages of the vault in FOLDER (`FOLDER/data`, `FOLDER/key`), turned, bent, blurred and shrunk
@@ -20,8 +21,10 @@ corpus. WHAT is one of
     fit-e5       means and directions of language of multilingual-e5-small, from plain text files
     fit-int8     ranges and outlying channels of the text models in int8, from plain text files
 
-`plain`, beside this file, is such a folder: plain questions over twelve small documents in English, Portuguese and
-Spanish, a third of which none answers though a page has most of their words.
+Beside this file are two such folders: `plain`, plain questions over twelve small documents in English, Portuguese and
+Spanish, and `papers`, questions over 88 documents of a household in five languages, half of them in words that the
+document lacks. A third of each is answered by no document, though a page has most of their words. The weights are
+fitted on both: `scripts/eval scripts/eval/papers fit-answers --also scripts/eval/plain --vault DIR`.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand
@@ -122,9 +125,9 @@ def _run(options: argparse.Namespace) -> None:
 
             return fit_ranking(folder, place, read_questions(folder / "questions.jsonl"))
         if options.what == "fit-answers":
-            from confidence import fit
+            from answers import fit
 
-            return fit({folder: place, **{one: place / one.name for one in options.also}}, show_misses=options.misses)
+            return fit({folder: place, **{one: place / one.name for one in options.also}})
         if options.what == "quotes":
             from quotes import draw
 

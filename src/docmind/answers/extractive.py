@@ -7,159 +7,67 @@ Above 500 lines: choice, order and confidence are worked out from one set of pas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from math import exp, log
-from typing import Literal
+from math import exp, sqrt
 
 import numpy as np
 
-from docmind.answers.across import confidence_across, is_other_language, nearest_across
-from docmind.answers.attributes import in_one_clause, tells_attribute
+from docmind.answers import fitted
 from docmind.answers.compound import parts_of
 from docmind.answers.corrections import Exchanges, earlier_of, numbered
-from docmind.answers.extremes import most_extreme
-from docmind.answers.kinds import (
-    Asked,
-    asked_of,
-    asking_words,
-    content_words,
-    holds,
-    is_clause,
-    is_contact,
-    is_echo,
-    is_labelled,
-    is_of_another_year,
-    is_of_values,
-    is_statement,
-    language_of_question,
-    without_mail_words,
+from docmind.answers.evidence import (
+    Comparison,
+    Page,
+    Question,
+    Unit,
+    asked_part,
+    asked_words,
+    asking_part,
+    compare,
+    has_all,
+    is_foreign,
+    read_question,
+    shares_of,
+    units_of,
 )
+from docmind.answers.extremes import most_extreme
+from docmind.answers.kinds import asked_of, is_clause, is_echo, without_mail_words
 from docmind.answers.newest import EQUALLY_WELL, day_in, day_of_heading, wishes_newest, without_wish
-from docmind.answers.ordinals import Ordinal, has_ordinals, number_of, ordinals_asked, ordinals_in
-from docmind.answers.passages import Passage, code_passages, edges, has_verb, headed_passages, is_heading, passages
-from docmind.answers.row_columns import may_tell
-from docmind.answers.sentences import leans
-from docmind.answers.spelling import spelled
-from docmind.answers.values import met_spans
+from docmind.answers.passages import Passage, code_passages, edges, headed_passages, passages
 from docmind.answers.verify import MAYBE, Verified, page_source, quoted
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, Words
-from docmind.embedding import (
-    TextEmbedder,
-    VectorCache,
-    is_multilingual,
-    name_of,
-    prefix,
-    reads_as_english,
-    sentence_ends,
-    words,
-)
+from docmind.embedding import TextEmbedder, VectorCache, name_of, of_many_languages, words
 from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo, Provenance
 from docmind.records.search import Degraded, Filters, Hit, SearchResult
 from docmind.wording import _, language_name, ngettext
 
-PAGES, WEIGHED = 8, 3  # pages read for quotes; of them, how many count for the confidence
-CANDIDATES = 24  # passages embedded: 2-3 ms each on one core
-CANDIDATES_OF_PART = 14  # of each part of a question in two parts, so that both cost little more than one question
+PAGES = 8  # read for quotes
+CANDIDATES = 32  # passages embedded for a question, beside those with kept vectors: 3-5 ms each on one core
+CLOSELY = 64  # passages that are read closely, of those with a vector
+CANDIDATES_OF_PART = 16  # of each part of a question in two parts, so that both cost little more than one question
 READ = 4_096  # vectors of passages that are kept in memory: 12 MB of both text models, the passages of 300 pages
-SHORTEST = 8  # characters
 IN_WINDOW = 0.3  # preference for passages of the page's best window when candidates are chosen
-COSINE, COVERAGE, PAGE = 1.2, 1.0, 0.6  # weights of a passage's score
-DIVERSITY = 0.5  # of maximal marginal relevance (Carbonell & Goldstein 1998)
-KEPT_FROM = 0.7  # of the best quote's score; quotes below it add nothing to an answer
-KEPT_UNSURE = 0.5  # the same where the first quote is not sure to answer
-SAME_PAGE = 0.3  # penalty for each quote already taken from the same page
-CUT_OFF = 0.15  # penalty for a quote that begins or ends in mid-sentence, as at the end of a page
-MISFIT = 0.35  # penalty for a quote without a value of the kind that is asked for
-NO_ANSWER = 0.6  # penalty for a quote that answers nothing: a title, a caption, a question, a sentence with a hole
-CLAUSE = 2.0  # preference for the clause of the number that is asked for
+OF_PAGE = 0.6  # and for those of the best pages
 CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
-LACKING = 0.05  # probability that pages answer which count what is asked for without the one that is asked for
 CLAUSES = 4  # passages of such clauses that count
 LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
-LABELLED = 0.3  # preference for a value whose label has no word that the question lacks: "Hot water 760"
-ANOTHER_YEAR = 0.3  # penalty for a quote about other years than the question
-QUOTED = 0.5  # penalty for what a mail quotes from an earlier one, which its own words may correct
-FIELD = 1.0  # preference for the line of the header of a mail that states what is asked for
-STANDING_OUT, NOISE = 6.0, 0.02  # most deviations that count, and what is added to a deviation of cosines
-LEAD = 0.7  # weight of words that only the header or lead-in of a quote has
-HEADED = 0.7  # weight of words that only the heading above a quote has
+LED = 0.5  # added to the score, a logarithm of odds, of what led the previous answer
+_FIRST_OF_ALL = 1e3  # added to the score of what is looked up
+OF_MANY = sqrt(3) / 2  # the scale of cosines of the pair of text models
+KEPT_SURE, KEPT_UNSURE = 0.2, 0.02  # of the best probability: quotes below it add nothing to an answer
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
 ONLY_OLDER = 0.1  # by how much surer an earlier version must be to be quoted in place of the newest one
-NAMED_FROM = 0.85  # of the best score: what a document needs whose name is in the question, to be quoted alone
 _SENTENCE_ENDS = (".", "!", "?")
 _OUTCOMES: tuple[Outcome, ...] = ("not found", "maybe", "answer")  # the surer, the later
-_SHORT, _ENDINGS = 4, ("s", "ed", "es", "d", "ing", "er", "ment", "ments")
-_SHORTEST_STEM, _PLURALS = 3, ("s", "es", "ment", "ments")
-PREFIX_MATCH = 0.7  # a word matched only by its first letters, against 1 for the word itself
-WEAK = 0.3  # weight of words that say little about what is asked for
-
-_SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
-_LOOKED_BELOW = 4  # rows with the first one
-_SEVERAL = re.compile(
-    r"[¿\s]*(?:.{0,40}\bnext\b|quels|quelles|quais|cuales|cuáles|welche|(?:which|what|que|qué) [a-z]{2,}s(?<!ss))\b"
-)
-_OF_ONE = frozenset({"number", "amount", "count", "sum", "mean", "date", "duration"})
-"""Kinds of questions that one row answers where no other fits as well."""
-_BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
-# `How long` asks for a number: a page need not contain `long`.
-_MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
-
-
-def _logistic(fitted: tuple[float, np.ndarray], evidence: np.ndarray) -> float:
-    intercept, weights = fitted
-    return 1 / (1 + exp(-(intercept + float(evidence @ weights))))
-
-
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-# Words of a question that no page needs, and words that are only worth WEAK of others.
-_ASKING = _set(
-    """i my me mine we our us you your he him his she her am been had may can could should would must shall any some
-    please tell s t d ll re ve meu minha meus minhas eu posso pode podem devo deve preciso quem qual quais onde aonde
-    quando quanto quanta quantos quantas como porque ha houve mi mis yo puedo puede debo debe necesito quien quienes
-    cual cuales donde adonde cuando cuanto cuanta cuantos cuantas hay hubo
-    wer wen wem wessen wann wo wohin wie viel viele lange welche welcher welches welchen welchem ist sind war hat haben
-    ich du er sie es wir ihr man mein meine meinen unser unsere kann darf muss soll wird werden der die das den dem des
-    ein eine einen einem einer im in am zum zur von fur mit und oder nicht was
-    qui quand ou combien comment pourquoi quel quelle quels quelles est sont etait qu que je tu il elle on nous vous ils
-    elles mon ma mes notre nos puis peut dois doit faut le la les l un une des du de d au aux et pour dans par avec ce
-    cette t"""
-)
-_LIGHT = _set(
-    """keep get got have made make need happen happens happened put give gave given go goes went gone take takes took
-    taken use used long name number mean means come comes came want find know say says said work works start starts
-    began begin begins turn turned run runs ran set done left cost costs called tem ter tinha faz fez fica acontece
-    aconteceu vai vao leva levou custa custou custam chama significa tiene tener tuvo hace hizo pasa paso cuesta costo
-    cuestan lleva llama va van about diz dizem dice dicen sobre acerca kostet kosten zahlt macht gibt geht heisst steht
-    sagt coute coutent fait dit passe"""
-)
-
-_KIND_OF_FILE = _set(
+_KIND_OF_FILE = frozenset(
     """document file pdf paper report article book text txt docx csv xlsx xls md documento ficheiro arquivo relatorio
-    artigo livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro"""
+    artigo livro texto archivo fichero informe articulo libro my our meu minha mi mis nuestro""".split()  # noqa: SIM905
 )
-
-# Logistic regressions on the evidence of `Ranked`: that the documents answer, and that the first quote does. `MANY` is
-# for a text model of many languages, `ANY` for none. `scripts/eval FOLDER fit-answers` prints these lines for the model
-# in use; docs/adr/0043, 0057, 0058 and 0131. Only `FOUND_MANY` was fitted with the last number among the evidence;
-# MiniLM's were fitted before the last two.
-FOUND = -11.75, np.array([5.12, 6.84, 3.20, 1.55, 3.32, 0.55, 2.12, 0.00, 0.00])
-FIRST = -11.39, np.array([0.00, 7.41, 1.59, 0.74, 6.08, 2.40, 1.11, 0.00, 0.00])
-FOUND_MANY = -9.14, np.array([7.86, 4.93, 3.45, 0.00, 0.00, 0.00, 0.00, 0.31, 2.13])
-FIRST_MANY = -8.56, np.array([0.00, 5.30, 4.15, -0.40, 2.24, 0.99, -0.52, 0.87, 0.00])
-FOUND_ANY = -3.61, np.array([0.00, 0.00, 3.83, 0.67, 2.08, 0.57, -0.16, 0.00, 0.00])
-FIRST_ANY = -5.23, np.array([0.00, 0.00, 3.20, 2.67, 2.26, 1.19, -0.30, 0.00, 0.00])
-_FOUND = {"none": FOUND_ANY, "english": FOUND, "many": FOUND_MANY}
-_FIRST = {"none": FIRST_ANY, "english": FIRST, "many": FIRST_MANY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,93 +112,45 @@ class Extract:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """A found page with the name of its document and the span of its best window."""
-
-    hit: Hit
-    record: PageRecord
-    label: str
-    window: tuple[int, int]
-    words: Words | None  # of a page that OCR read, to know how sure it is
-    passages: tuple[tuple[str, Passage], ...]  # each with the heading above it
-
-    @property
-    def title(self) -> str:
-        """The first heading on the page."""
-        return next((heading for heading, _unused in self.passages if heading), "")
-
-    @property
-    def text(self) -> str:
-        return self.record.text
-
-
-def _above(page: _Page, heading: str, passage: Passage) -> str:
-    """Return what names the subject of a passage: the sentence before one that begins with "it", else its heading."""
-    if not leans(passage.text(page.text)):
-        return heading or page.title
-    before = [one for _heading, one in page.passages if one.end <= passage.start]
-    return max(before, key=lambda one: one.end).text(page.text) if before else heading or page.title
-
-
-@dataclass(slots=True)
-class _Unit:
-    page: int
-    passage: Passage
-    heading: str
-    text: str
-    meets: np.ndarray  # (terms,) how far each word of the question stands in it
-    coverage: float = 0.0
-
-    def own(self, page: _Page) -> str:
-        """Return the words of the passage without those above it."""
-        return page.text[self.passage.start : self.passage.end]
-
-
-@dataclass(frozen=True, slots=True)
 class Ranked:
-    """Passages in citation order, each with its page, and the evidence that they answer the question.
+    """Passages in citation order, each with its page and its probability among all that were compared.
 
-    `shares` are their scores, the best one's being 1.
-
-    The evidence is the nearest cosine of the search; the first passage's cosine; how much of the question, by weight,
-    is on the best of the first three pages, in the first passage, and in it with its heading and document; whether it
-    is on the first page that was found; whether the question is English (MiniLM's cosines are higher in others); by how
-    many standard deviations the first passage's cosine stands out of those of the others, at most `STANDING_OUT`; and
-    `is_fitting`.
-    `cosines` tells whether they are those of a model of English or of many languages, `is_fitting` whether the first
-    passage has every name and value that the question has, and a value of the kind that it asks for. `clauses` is how
-    many documents have a clause of the number that is asked for. `is_lacking` tells that the pages count what the
-    question picks by an ordinal, and do not have that one.
+    `certainty` are the numbers of `evidence.CERTAINTY`. `clauses` is how many documents have a clause of the number
+    that is asked for. `compared` are all passages that were compared, in the order of `comparison`.
     """
 
-    quotes: tuple[tuple[_Page, _Unit], ...]
+    quotes: tuple[tuple[Page, Unit], ...]
     shares: tuple[float, ...]
-    evidence: np.ndarray
-    cosines: Literal["none", "english", "many"]
-    is_fitting: bool
+    certainty: np.ndarray
+    comparison: Comparison
+    compared: tuple[tuple[Page, Unit], ...]
     clauses: int = 0
-    is_lacking: bool = False
+    languages: tuple[str, ...] = ()
     degraded: tuple[Degraded, ...] = ()
 
     def confidence(self) -> float:
         """Return the probability that the documents answer the question."""
-        if self.clauses:
-            return CLAUSE_FOUND
-        return LACKING * self.is_lacking or _logistic(_FOUND[self.cosines], self.evidence)
+        return CLAUSE_FOUND if self.clauses else _logistic(fitted.FOUND[self.comparison.has_meaning], self.certainty)
 
     def first_confidence(self) -> float:
         """Return the probability that the first passage does; of clauses of several documents any may be meant."""
         if self.clauses:
             return CLAUSE_FOUND if self.clauses == 1 else 1 - CLAUSE_FOUND
-        return _logistic(_FIRST[self.cosines], self.evidence)
+        return _logistic(fitted.FIRST[self.comparison.has_meaning], self.certainty)
 
-    def sources(self, kept_from: float = KEPT_FROM) -> tuple[Source, ...]:
-        """Return the passages whose score is at least this share of the best one's as sources."""
-        kept = [one for one, share in zip(self.quotes, self.shares, strict=True) if share >= kept_from]
+    def sources(self, kept_from: float = 0.0) -> tuple[Source, ...]:
+        """Return the passages whose probability is at least this share of the best one's as sources."""
+        best = max(self.shares)
+        kept = [one for one, share in zip(self.quotes, self.shares, strict=True) if share >= kept_from * best]
         return tuple(
             source_of(n, page.record, page.hit.document, unit.passage, page.words)
             for n, (page, unit) in enumerate(kept, 1)
         )
+
+
+def _logistic(weights: tuple[float, tuple[float, ...]], evidence: np.ndarray) -> float:
+    intercept, slopes = weights
+    return 1 / (1 + exp(-float(np.clip(intercept + evidence @ np.array(slopes), -50.0, 50.0))))
 
 
 class Extractive:
@@ -313,7 +173,6 @@ class Extractive:
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
         self._exchanges = Exchanges(catalog)
         self._least_certainty = least_certainty
-        self._cosines: Literal["english", "many"] = "many" if is_multilingual(embedder) else "english"
 
     def without_threshold(self) -> Extractive:
         """Return one that quotes pages whatever its confidence, for pages that a question itself points to."""
@@ -407,15 +266,12 @@ class Extractive:
         ranked = self.rank(question, found, led, candidates=candidates, newest_first=newest_first)
         confidence = ranked.confidence() if ranked is not None else 0.0
         if ranked is None or confidence < self._settings.threshold:
-            across = self._across(question, found)
-            return across or Extract((), confidence, degraded=ranked.degraded if ranked is not None else ())
-        is_sure = ranked.first_confidence() >= self._settings.sure and ranked.is_fitting
-        if not is_sure and is_other_language(question, ranked.quotes[0][0].hit.language):
-            across = self._across(question, found)  # words that both languages have say little
-            if across is not None:
-                return across
-        sources = ranked.sources(KEPT_FROM if is_sure else KEPT_UNSURE)
-        return Extract(sources, confidence, "answer" if is_sure else "maybe", ranked.degraded)
+            return Extract((), confidence, degraded=ranked.degraded if ranked is not None else ())
+        is_sure = ranked.first_confidence() >= self._settings.sure
+        sources = ranked.sources(KEPT_SURE if is_sure else KEPT_UNSURE)
+        return Extract(
+            sources, confidence, "answer" if is_sure else "maybe", ranked.degraded, languages=ranked.languages
+        )
 
     def _with_earlier(self, extract: Extract, hits: Sequence[Hit]) -> Extract:
         """Return quotes with what earlier versions, of which pages were found, say in place of the first one."""
@@ -451,165 +307,135 @@ class Extractive:
     ) -> Ranked | None:
         """Return the best passages, whatever their confidence; None where the pages have none.
 
-        `candidates` is how many passages are embedded at most. With `newest_first` those that answer as well as the
-        best one come before others, the newest first.
+        `candidates` is how many passages without a kept vector are embedded at most. With `newest_first` those that
+        answer as well as the best one come before others, the newest first.
         """
         pages = self._pages(found.ranked_by_words[:PAGES])
-        spoken = [page.text for page in pages if not is_other_language(question, page.hit.language)]
-        question = spelled(question, spoken, self._embedder)
-        asked, target = asked_part(question), asked_of(_asking(question))
+        asked, target = asked_part(question), asked_of(asking_part(question))
         terms = asked_words(asked)
-        if target.field and any(one.field == target.field for page in pages for _heading, one in page.passages):
+        fields = [target.field] if target.field and _has_field(target.field, pages) else []
+        if fields:
             terms = without_mail_words(terms)
         if newest_first:
             terms = without_wish(terms)
-        units = [unit for at, page in enumerate(pages) for unit in _units_of(at, page, terms)]
+        units = [unit for at, page in enumerate(pages) for unit in units_of(at, page, terms)]
         units = [
             unit for unit in units
             if not is_echo(target, unit.own(pages[unit.page]))
-            and (unit.passage.field != "Subject" or target.field == "Subject")  # it stands above the mail as well
+            and (unit.passage.field not in _HEADER or unit.passage.field in fields)  # it stands above the mail as well
         ]  # fmt: skip
-        clauses: list[_Unit] = []
+        led_by: list[Unit] = []  # passages that are looked up, not compared
+        clauses: list[Unit] = []
         if target.clause:
             clauses = _of_clause(target.clause, pages, units) or self._looked_up(target.clause, pages, units, terms)
         if not units:
             return None
-        weights = _weights(units, terms)
-        weights /= float(weights.sum()) or 1.0
-        for unit in units:
-            unit.coverage = float(unit.meets @ weights)
-        chosen = clauses + _choose([unit for unit in units if unit not in clauses], pages, candidates)
-        extreme = None
+        read = read_question(asked, target, terms, units)
+        cosines, is_known, degraded = self._cosines(question, read, units, pages, found.nearest_cosine, candidates)
+        led_by += clauses + [unit for unit in units if unit.passage.field and unit.passage.field in fields]
+        chosen = [at for at, unit in enumerate(units) if is_known[at] or unit in led_by]
+        there, cosines = [units[at] for at in chosen], cosines[chosen]
+        nearest = None if degraded else found.nearest_cosine
+        weights = fitted.PASSAGE[nearest is not None]
+
+        def likely(quick: np.ndarray) -> list[int]:
+            first = np.argsort(-(quick @ np.array(weights)), kind="stable")[: max(CLOSELY, candidates)].tolist()
+            return first + [at for at, unit in enumerate(there) if unit in led_by and at not in first]
+
+        comparison, compared = compare(read, there, pages, cosines, nearest, likely)
+        scores = comparison.scores(weights)
+        scores += LED * np.array([unit.text in led for unit in compared])
+        shares = shares_of(scores)
+        scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
+        order = order_of(compared, scores, self._settings.quotes)
+        proof = order[0]  # of statements of one form any shows that there are such
         if target.kind == "extreme" and not newest_first:
-            at = most_extreme(asked, [unit.own(pages[unit.page]) for unit in units], [unit.coverage for unit in units])
-            extreme = units[at] if at is not None else None
-        if extreme is not None and all(one is not extreme for one in chosen):
-            chosen.append(extreme)
-        nearest = found.nearest_cosine
-        vectors, degraded = self._vectors([question, *(" ".join(unit.text.split()) for unit in chosen)], nearest)
-        if degraded:
-            nearest = None
-        cosines = vectors[1:] @ vectors[0]
-        picked = ordinals_asked(asked)
-        fitting = [
-            _fits(target, unit, pages[unit.page]) + MISFIT * (not _is_picked(picked, unit, pages[unit.page]))
-            for unit in chosen
-        ]
-        best, shares = _rank(asked, chosen, pages, cosines, vectors[1:], fitting, self._settings.quotes, led)
-        best, shares = _own_first(target, chosen, best, shares, fitting)
-        proof = best[0]  # of statements of one form any shows that there are such
-        if extreme is not None:
-            at = next(at for at, one in enumerate(chosen) if one is extreme)
-            best, shares = [at, *(one for one in best if one != at)][: len(best)], (1.0, *shares[:-1])
+            at = most_extreme(asked, [one.own(pages[one.page]) for one in compared], [one.coverage for one in compared])
+            order = [at, *(one for one in order if one != at)][: len(order)] if at is not None else order
         if newest_first:
-            own = np.array([unit.coverage for unit in chosen]) + COSINE * cosines - np.array(fitting)
-            best, shares = self._newest_of(chosen, pages, own, best, shares)
-        lead = chosen[proof]
-        page = pages[lead.page]
-        context = f"{page.label} {page.title} {lead.heading} {lead.text}"
-        on_pages = [float(_meets(f"{one.label} {one.text}", terms) @ weights) for one in pages[:WEIGHED]]
-        is_fitting = (
-            (lead in clauses or names_are_met(asked, context))
-            and fitting[proof] <= 0
-            and not (extreme is None and _is_one_of_many(question, target, lead, units))
-            and _may_tell(question, lead, page)
-            and _is_told(question, target, lead, page)
-            and not (target.kind == "count" and not _is_counted(question, lead))
-        )
+            own = comparison.scores(weights, with_pages=False)
+            order = self._newest_of(compared, pages, own, order)
+        order = _by_document(order, compared, pages)
         return Ranked(
-            tuple((pages[chosen[at].page], chosen[at]) for at in best),
-            shares,
-            np.array(
-                [
-                    nearest or 0.0,
-                    float(cosines[proof]),
-                    max(on_pages),
-                    lead.coverage,
-                    float(_meets(context, terms) @ weights),
-                    lead.page == 0,
-                    reads_as_english(asked),
-                    _standing_out(cosines, proof),
-                    is_fitting,
-                ],
-                np.float64,
-            ),
-            cosines="none" if nearest is None else self._cosines,
-            is_fitting=is_fitting,
+            tuple((pages[compared[at].page], compared[at]) for at in order),
+            tuple(float(shares[at]) for at in order),
+            comparison.certainty(shares, proof),
+            comparison,
+            tuple((pages[unit.page], unit) for unit in compared),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
-            is_lacking=not is_other_language(question, page.hit.language)
-            and _counts_past(picked, units, pages, lead.page),
+            languages=_languages(read, [pages[compared[at].page] for at in order]),
             degraded=degraded,
         )
 
-    def _newest_of(
+    def _cosines(
         self,
-        chosen: Sequence[_Unit],
-        pages: Sequence[_Page],
-        own: np.ndarray,
-        best: list[int],
-        shares: tuple[float, ...],
-    ) -> tuple[list[int], tuple[float, ...]]:
+        question: str,
+        read: Question,
+        units: Sequence[Unit],
+        pages: Sequence[Page],
+        nearest: float | None,
+        most: int,
+    ) -> tuple[np.ndarray, np.ndarray, tuple[Degraded, ...]]:
+        """Return the cosine of each passage with the question, which are known, and what failed.
+
+        Without a text model all are 0 and known. Of passages without a kept vector the best `most` by words, window and
+        page are embedded. Passages in another language are compared by the model of many languages alone.
+        """
+        nothing = np.zeros(len(units)), np.ones(len(units), bool)
+        if nearest is None:
+            return *nothing, ()
+        texts = [" ".join(unit.text.split()) for unit in units]
+        embedder, fingerprint = self._embedder, self._embedder.fingerprint
+        try:
+            vectors, is_known = self._kept(fingerprint, texts, units, pages)
+            new = [at for at in _likely(units, pages) if not is_known[at]][:most]
+            if new:
+                vectors[new] = self._read.rows(fingerprint, [texts[at] for at in new], embedder.embed_documents)
+                is_known[new] = True
+            asked = self._read.get(f"{fingerprint}:question", question, lambda: embedder.embed_query(question))
+            cosines = vectors @ asked
+            other = np.array([is_foreign(read.language, pages[unit.page]) for unit in units])
+            many, of_many = of_many_languages(embedder, vectors), of_many_languages(embedder, asked)
+            if many is not None and of_many is not None and other.any():
+                scale = 1.0 if many.shape[1] == embedder.dim else OF_MANY
+                cosines = np.where(other, scale * (many @ of_many), cosines)
+            return cosines, is_known, ()
+        except (DocMindError, OSError, RuntimeError) as error:
+            told = _("the text model cannot be used: {error}").format(error=error)
+            return *nothing, (Degraded("dense", told),)
+
+    def _kept(
+        self, fingerprint: str, texts: Sequence[str], units: Sequence[Unit], pages: Sequence[Page]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the vectors of passages that are kept, zeros for others, and which these are."""
+        vectors, is_known = np.zeros((len(texts), self._embedder.dim), np.float32), np.zeros(len(texts), bool)
+        return vectors, is_known
+
+    def _newest_of(
+        self, compared: Sequence[Unit], pages: Sequence[Page], own: np.ndarray, best: Sequence[int]
+    ) -> list[int]:
         """Return the best passages so that those that say as much as the first one lead, the newest before others.
 
-        `own` are the scores of all passages by their words and meaning, without those of their pages.
+        `own` are the scores of all passages without what speaks for their pages.
         """
         known = self._catalog.provenance_of({page.hit.doc_id for page in pages})
 
         def day(at: int) -> str:
-            unit = chosen[at]
+            unit = compared[at]
             page = pages[unit.page]
             of_document = known.get(page.hit.doc_id, Provenance()).dated or day_in(page.label)
             in_row = day_in(unit.own(page)) if unit.passage.is_row else ""
             return in_row or day_of_heading(unit.heading) or of_document
 
         alike = [
-            at for at, unit in enumerate(chosen)
-            if at in best or unit.passage.is_whole
-            if own[at] >= EQUALLY_WELL * own[best[0]] > 0
+            at for at, unit in enumerate(compared)
+            if (at in best or unit.passage.is_whole) and own[at] >= own[best[0]] - EQUALLY_WELL
         ]  # fmt: skip
         newest = max(alike, key=lambda at: (day(at), own[at]), default=best[0])
         first = sorted({newest, *(at for at in best if at in alike)}, key=lambda at: (day(at), own[at]), reverse=True)
-        share_of = dict(zip(best, shares, strict=True))
-        order = [*first, *(at for at in best if at not in first)][: len(best)]
-        return order, (1.0, *(share_of.get(at, 1.0) for at in order[1:]))
+        return [*first, *(at for at in best if at not in first)][: len(best)]
 
-    def _across(self, question: str, found: SearchResult) -> Extract | None:
-        """Return the best passages of the closest pages in other languages; None where none may answer."""
-        if found.nearest_cosine is None or self._cosines != "many":
-            return None
-        pages = self._pages(found.ranked_by_words[:PAGES])
-        if not any(is_other_language(question, page.hit.language) for page in pages):
-            return None
-        passages = [
-            (page, heading, one)
-            for page in pages
-            for heading, one in page.passages
-            if one.start < page.window[1] and one.end > page.window[0] and one.is_whole and one.is_own
-        ]
-        said = [(_above(page, heading, one), one.text(page.text)) for page, heading, one in passages]
-        # German writes every noun with a capital.
-        asked = question.lower() if language_of_question(question) == "de" else question
-        picked = ordinals_asked(question)
-        near = [(*passages[at], cosine) for at, cosine in nearest_across(question, said, self._embedder, self._read)]
-        if not near or not is_other_language(question, near[0][0].hit.language):
-            return None  # what the question's own language has is nearer, and was not found to answer
-        near = [
-            (page, one, cosine)
-            for page, heading, one, cosine in near
-            if is_other_language(question, page.hit.language)
-            and names_are_met(asked, f"{page.label} {page.title} {one.text(page.text)}")
-            and has_ordinals(picked, f"{page.label}\n{page.title}\n{heading}\n{one.text(page.text)}")
-        ]
-        if not near:
-            return None
-        languages = tuple(dict.fromkeys(page.hit.language for page, *_unused in near))
-        sources = tuple(
-            source_of(n, page.record, page.hit.document, one, page.words)
-            for n, (page, one, _cosine) in enumerate(near, 1)
-        )
-        return Extract(sources, confidence_across(near[0][2]), "maybe", languages=languages)
-
-    def _looked_up(self, number: str, pages: list[_Page], units: list[_Unit], terms: list[str]) -> list[_Unit]:
+    def _looked_up(self, number: str, pages: list[Page], units: list[Unit], terms: list[str]) -> list[Unit]:
         """Return passages of the clause on further pages of the first documents; add these to `pages` and `units`."""
         known = {(page.hit.doc_id, page.hit.page_no) for page in pages}
         firsts = {page.hit.doc_id: page.hit for page in reversed(pages)}
@@ -626,21 +452,11 @@ class Extractive:
                         break
         begin = len(pages)
         pages += self._pages(hits)
-        more = [unit for at, page in enumerate(pages[begin:], begin) for unit in _units_of(at, page, terms)]
+        more = [unit for at, page in enumerate(pages[begin:], begin) for unit in units_of(at, page, terms)]
         units += more
         return _of_clause(number, pages, more)
 
-    def _vectors(self, texts: list[str], nearest_cosine: float | None) -> tuple[np.ndarray, tuple[Degraded, ...]]:
-        """Return unit vectors; zeros where the search had to do without the text model, or where it fails now."""
-        nothing = np.zeros((len(texts), self._embedder.dim), np.float32)
-        if nearest_cosine is None:
-            return nothing, ()
-        try:
-            return self._read.rows(self._embedder.fingerprint, texts, self._embedder.embed_documents), ()
-        except (DocMindError, OSError, RuntimeError) as error:
-            return nothing, (Degraded("dense", _("the text model cannot be used: {error}").format(error=error)),)
-
-    def _pages(self, hits: Sequence[Hit]) -> list[_Page]:
+    def _pages(self, hits: Sequence[Hit]) -> list[Page]:
         pages = []
         labels: dict[str, str] = {}
         beside = [(hit.doc_id, no) for hit in hits for no in range(hit.page_no - 1, hit.page_no + 2)]
@@ -670,7 +486,7 @@ class Extractive:
             placed = Words.unpack(record.words) if is_seen and self._least_certainty else None
             if placed is not None:  # passages of which OCR is not sure are not quoted
                 found = [one for one in found if placed.certainty_of(one[1].start, one[1].end) >= self._least_certainty]
-            pages.append(_Page(hit, record, labels[hit.doc_id], window, placed, tuple(found)))
+            pages.append(Page(hit, record, labels[hit.doc_id], window, placed, tuple(found)))
         return pages
 
 
@@ -730,346 +546,66 @@ def source_of(n: int, page: PageRecord, document: str, passage: Passage, placed:
     return page_source(n, document, page, quote=passage.text(page.text), boxes=boxes)
 
 
-def asked_part(question: str) -> str:
-    """Return the sentences that ask, without the measures of `how long` and the like."""
-    return _MEASURE.sub("how", _asking(question))
-
-
-def _asking(question: str) -> str:
-    """Return the sentences that ask, if any: others ("if it does not apply, say so") are not evidence."""
-    bounds = pairwise((0, *sentence_ends(question, typed=True), len(question)))
-    asking = [s for start, end in bounds if (s := question[start:end]).rstrip().endswith("?")]
-    return " ".join(s.strip() for s in asking) or question
-
-
-def asked_words(asked: str) -> list[str]:
-    """Return the words of a question that an answer may contain."""
-    found = list(dict.fromkeys(words(asked)))
-    return [word for word in found if word not in _ASKING] or found
-
-
-def names(asked: str) -> set[str]:
-    """Return words that name something: a capital inside the question, or a digit."""
-    return {word for _unused, token in _placed_names(asked) for word in words(token)}
-
-
-def names_are_met(asked: str, text: str) -> bool:
-    """Return whether a text has every name, number and identifier of a question; of `FY2022` the number is enough."""
-    held = set(words(text))
-    starts = {prefix(word) for word in held}
-
-    def is_met(token: str) -> bool:
-        whole, *runs = words(token) or [""]
-        numbers = [run for run in runs if run[0].isdigit()]
-        return not whole or _is_met(whole, held, starts) or (bool(numbers) and held.issuperset(numbers))
-
-    unmet = [(at, token) for at, token in _placed_names(asked) if not is_met(token)]
-    spans = met_spans(asked, text) if any(any(map(str.isdigit, token)) for _unused, token in unmet) else []
-    return all(any(start <= at < end for start, end in spans) for at, _unused in unmet)
-
-
 def is_named(topic: str, name: str) -> bool:
     """Return whether a document's name has every word of a topic, or a form of it; not where the topic has none."""
-    held = set(words(name))
-    starts = {prefix(word) for word in held}
     asked = [word for word in words(topic) if word not in _KIND_OF_FILE] or words(topic)
-    return bool(asked) and all(_is_met(word, held, starts) for word in asked)
+    return bool(asked) and has_all(name, asked)
 
 
 _HEADER = frozenset(("From", "To", "Cc", "Bcc", "Date", "Subject", "Attachments"))
-_FIELD_OF = {"date": "When", "place": "Where"}  # lines of an invitation
 
 
-def _fits(target: Asked, unit: _Unit, page: _Page) -> float:
-    """Return the penalty of a passage that cannot be the answer for what it is, 0 for one that can.
-
-    It is negative for the clause of the number that is asked for, for a value with the label that is asked for, and for
-    the line of the header of a mail that is asked for. What a mail quotes comes after its own words.
-    """
-    field = unit.passage.field
-    if field and field in (target.field, _FIELD_OF.get(target.kind)):
-        return -FIELD
-    if field and field in _HEADER:
-        return NO_ANSWER
-    return _fits_text(target, unit, page) + QUOTED * unit.passage.is_quoted
+def _has_field(name: str, pages: Sequence[Page]) -> bool:
+    return any(one.field == name for page in pages for _heading, one in page.passages)
 
 
-def _fits_text(target: Asked, unit: _Unit, page: _Page) -> float:
-    if target.clause:
-        is_named = is_clause(target.clause, unit.own(page)) or is_clause(target.clause, unit.heading)
-        return -CLAUSE if is_named else MISFIT
-    own, around = unit.own(page), f"{page.label} {page.title} {unit.heading}"
-    if is_of_another_year(target, unit.text, around):
-        return ANOTHER_YEAR
-    is_title = not unit.passage.is_row and (all(map(is_heading, own.splitlines())) or _heads(unit, page))
-    is_title = is_title or _names_columns(unit, page) or (is_of_values(target) and _is_title_of(unit, page))
-    is_aside = unit.passage.is_aside and not is_contact(target, own)
-    if is_title or is_aside or not is_statement(own):
-        return NO_ANSWER
-    told = own if unit.passage.is_row and target.kind in ("person", "organisation", "place") else unit.text
-    if not holds(target, told, heading=unit.heading):  # the names of columns are no people
-        return MISFIT
-    return -LABELLED if is_labelled(target, own) else 0.0
-
-
-def _is_picked(picked: Sequence[Ordinal], unit: _Unit, page: _Page) -> bool:
-    """Return whether a passage, or what stands above it, has the ordinals by which a question picks one of several."""
-    return not picked or has_ordinals(picked, f"{page.label}\n{page.title}\n{unit.heading}\n{unit.text}")
-
-
-def _counts_past(picked: Sequence[Ordinal], units: Sequence[_Unit], pages: Sequence[_Page], page_no: int) -> bool:
-    """Return whether a page counts what the question picks, up to others: rows of the floors 2 to 6, and no first."""
-    if not picked or not any(ordinals_in(unit.text) for unit in units if unit.page == page_no):
-        return False
-    nouns = [one.noun for one in picked]
-    return not any(
-        _is_picked(picked, unit, pages[unit.page]) and _meets(f"{unit.heading}\n{unit.text}", nouns).all()
-        for unit in units
-    )
-
-
-def _names_several(question: str, unit: _Unit) -> bool:
-    """Return whether several columns are named alike well: `jars` of `Jars made | Jars sold`."""
-    names_of_columns = unit.text.partition("\n")[0].split(" | ") if unit.passage.lead is not None else []
-    terms = asked_words(question)
-    met = sorted((float(_meets(one, terms).sum()) for one in names_of_columns), reverse=True)
-    return len(met) > 1 and met[0] > 0 and met[0] == met[1]
-
-
-def _is_counted(question: str, unit: _Unit) -> bool:
-    """Return whether a passage, its header or its heading names what is counted: `chairs`, in the question's words."""
-    counted = content_words(question)[:1]
-    return not counted or bool(_meets(f"{unit.heading} {unit.text}", asked_words(counted[0])).any())
-
-
-def _names_columns(unit: _Unit, page: _Page) -> bool:
-    """Return whether a row that nothing marks as a header is one: it alone has no digits, and rows follow."""
-    own = unit.passage
-    if not own.is_row or own.lead is not None or any(map(str.isdigit, unit.own(page))):
-        return False
-    rows = [one for _heading, one in page.passages if one.is_row and one.lead is None and one.start >= own.start]
-    below = [page.text[one.start : one.end] for one in rows[1:_LOOKED_BELOW]]
-    before = any(one.is_row and 0 < own.start - one.end < 3 for _heading, one in page.passages)
-    return len(below) > 1 and not before and all(any(map(str.isdigit, text)) for text in below)
-
-
-def _is_one_of_many(question: str, target: Asked, lead: _Unit, units: Sequence[_Unit]) -> bool:
-    """Return whether a row of a table is told of which the question needs others too, or where others fit as well.
-
-    A sum, a mean or an extreme is of several rows, but where the row has the word for it: `Total costs`.
-    """
-    if not lead.passage.is_row:
-        return False
-    if target.kind == "comparison":
-        return True
-    if target.kind in ("sum", "mean", "extreme") and asking_words(question).isdisjoint(words(lead.text)):
-        return True
-    if target.kind in ("number", "amount", "count") and _names_several(question, lead):
-        return True
-    is_of_one = target.kind in _OF_ONE or _SEVERAL.match(question.lower()) is not None
-    return is_of_one and any(
-        one.page == lead.page
-        and one.passage.is_row
-        and one.passage.start != lead.passage.start
-        and one.passage.lead == lead.passage.lead
-        and (one.meets >= lead.meets).all()
-        for one in units
-    )
-
-
-def _may_tell(question: str, lead: _Unit, page: _Page) -> bool:
-    """Return whether a row under the names of its columns may tell what is asked; True of any other passage."""
-    if not lead.passage.is_row or lead.passage.lead is None:
-        return True
-    header = page.text[slice(*lead.passage.lead)]
-    return may_tell(question, header, lead.own(page), f"{lead.heading} {page.title} {page.label}")
-
-
-def _is_told(question: str, target: Asked, lead: _Unit, page: _Page) -> bool:
-    """Return whether a passage surely tells what is asked about a thing."""
-    around = f"{page.text[slice(*lead.passage.lead)] if lead.passage.lead else ''}\n{lead.heading}"
-    own = lead.own(page)
-    if target.is_cost and not lead.passage.is_row and not in_one_clause(content_words(question), own):
-        return False
-    return target.kind != "other" or tells_attribute(question, own, around)
-
-
-def _heads(unit: _Unit, page: _Page) -> bool:
-    """Return whether a passage is the title of its document: first lines that say nothing but a name and a year."""
-    own = unit.own(page)
-    is_first = page.record.page_no == 1 and unit.passage is page.passages[0][1]
-    return is_first and not _SAYS.search(own) and not own.rstrip().endswith(_SENTENCE_ENDS) and not has_verb(own)
-
-
-def _is_title_of(unit: _Unit, page: _Page) -> bool:
-    """Return whether a passage is the title of its document: a number in it is that of a model or a version."""
-    return bool(own := words(unit.own(page))) and own == words(page.title)
-
-
-def _placed_names(asked: str) -> list[tuple[int, str]]:
-    """Return tokens with a capital that begin no sentence, or with a digit, each with its place; `I` is no name."""
-    found = [(match.start(), match.group()) for match in re.finditer(r"\w+", asked)]
-    return [(at, word) for at, word in found[1:] if any(map(str.isdigit, word)) or _is_capitalised(asked, at, word)]
-
-
-def _is_capitalised(asked: str, at: int, word: str) -> bool:
-    return word[0].isupper() and word != "I" and not _BEGINS.search(asked, max(0, at - 3), at)
-
-
-def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
-    found = []
-    for heading, one in page.passages:
-        own = _meets(page.text[one.start : one.end], terms)
-        adds = one.lead is None or (own > _meets(page.text[slice(*one.lead)], terms)).any()
-        if not adds and not (one.is_row or one.is_quoted or one.field):
-            one = replace(one, lead=None)  # what stands above already says all that this adds
-        if one.end - one.start >= SHORTEST:
-            text = one.text(page.text)
-            meets = own if one.lead is None or not adds else np.maximum(own, LEAD * _meets(text, terms))
-            meets = np.maximum(meets, HEADED * _meets(heading, terms))
-            found.append(_Unit(index, one, heading, text, meets))
-    return found
-
-
-def _of_clause(number: str, pages: Sequence[_Page], units: Sequence[_Unit]) -> list[_Unit]:
+def _of_clause(number: str, pages: Sequence[Page], units: Sequence[Unit]) -> list[Unit]:
     """Return the passages that begin with the number of a clause, else the first ones below a heading that does."""
     begun = [unit for unit in units if is_clause(number, unit.own(pages[unit.page]))]
     return (begun or [unit for unit in units if is_clause(number, unit.heading)])[:CLAUSES]
 
 
-def _meets(text: str, terms: list[str]) -> np.ndarray:
-    held = set(words(text))
-    starts = {prefix(word) for word in held}
-    met = [1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms]
-    if any(numbers := [number_of(term) for term in terms]):
-        counted = ordinals_in(text)
-        met = [max(one, float(number in counted)) for one, number in zip(met, numbers, strict=True)]
-    return np.array(met)
+def _likely(units: Sequence[Unit], pages: Sequence[Page]) -> list[int]:
+    """Return all passages, by index, those first that have more words of the question or stand in a better window."""
+
+    def worth(at: int) -> tuple[float, int, int]:
+        unit = units[at]
+        page = pages[unit.page]
+        inside = unit.passage.start < page.window[1] and unit.passage.end > page.window[0]
+        return (-(unit.coverage + IN_WINDOW * inside + OF_PAGE / (1 + unit.page)), unit.page, unit.passage.start)
+
+    return sorted(range(len(units)), key=worth)
 
 
-def _is_met(term: str, held: set[str], starts: set[str | None]) -> bool:
-    """Return whether the word or a form of it is there: same first letters, or an ending (`last`, `lasts`; `dog`)."""
-    if term in held:
-        return True
-    if term[:1].isdigit():
-        return False
-    start = prefix(term)
-    if start is not None:
-        return start in starts or any(term.endswith(end) and term[: -len(end)] in held for end in _PLURALS)
-    endings = _ENDINGS if len(term) == _SHORT else _PLURALS if len(term) == _SHORTEST_STEM else ()
-    return any(term + end in held for end in endings) or (term.endswith("s") and term[:-1] in held)
+def order_of(compared: Sequence[Unit], scores: np.ndarray, most: int) -> list[int]:
+    """Return the best passages, each once: no words again, and no item of a list that is quoted whole."""
+    said = set[str]()
+    taken = list[int]()
+    for at in np.argsort(-scores, kind="stable").tolist():
+        words_of = " ".join(compared[at].text.split()).casefold()
+        if words_of in said or any(_overlap(compared[at], compared[one]) for one in taken):
+            continue
+        said.add(words_of)
+        taken.append(at)
+        if len(taken) == most:
+            break
+    return taken
 
 
-def _weights(found: list[_Unit], terms: list[str]) -> np.ndarray:
-    """Return the IDF of the question's words among the given passages, which needs no corpus; less for weak words."""
-    held = np.sum([unit.meets > 0 for unit in found], axis=0) if terms else np.zeros(0)
-    idf = [log(1 + (len(found) - n + 0.5) / (n + 0.5)) for n in held]
-    return np.array([value * (WEAK if term in _LIGHT else 1.0) for value, term in zip(idf, terms, strict=True)])
+def _by_document(order: Sequence[int], compared: Sequence[Unit], pages: Sequence[Page]) -> list[int]:
+    """Return passages so that those of one document follow each other, the best one first."""
+    documents = [pages[compared[at].page].hit.doc_id for at in order]
+    return sorted(order, key=lambda at: documents.index(pages[compared[at].page].hit.doc_id))  # stable
 
 
-def _choose(found: list[_Unit], pages: Sequence[_Page], most: int) -> list[_Unit]:
-    def worth(unit: _Unit) -> tuple[float, int, int]:
-        window = pages[unit.page].window
-        inside = unit.passage.start < window[1] and unit.passage.end > window[0]
-        return (-(unit.coverage + IN_WINDOW * inside), unit.page, unit.passage.start)
-
-    return sorted(found, key=worth)[:most]
+def _languages(read: Question, shown: Sequence[Page]) -> tuple[str, ...]:
+    """Return the languages of pages where the first of them is not in the question's."""
+    if not shown or not is_foreign(read.language, shown[0]):
+        return ()
+    return tuple(dict.fromkeys(page.hit.language for page in shown if page.hit.language))
 
 
-def _rank(
-    asked: str,
-    chosen: list[_Unit],
-    pages: Sequence[_Page],
-    cosines: np.ndarray,
-    vectors: np.ndarray,
-    fitting: Sequence[float],
-    quotes: int,
-    led: Collection[str],
-) -> tuple[list[int], tuple[float, ...]]:
-    """Return the best passages, by maximal marginal relevance: each is good and unlike the ones before it.
-
-    Those of one document follow each other; the best one is the first. The second result are their scores as shares of
-    the best one's. A passage that begins or ends in mid-sentence is the first or none. `fitting` has the penalties of
-    passages that cannot be the answer. What answers as well as a quote in `led` comes before it.
-    """
-    scores = np.array([page.hit.score for page in pages])
-    spread = float(scores.max() - scores.min()) or 1.0
-    of_page = (scores - scores.min()) / spread
-    worth = np.array([COVERAGE * u.coverage + PAGE * of_page[u.page] for u in chosen]) + COSINE * cosines
-    worth -= CUT_OFF * np.array([not u.passage.is_whole for u in chosen])
-    worth -= np.array(fitting)
-    worth *= np.where([unit.text in led for unit in chosen] & (worth > 0), EQUALLY_WELL, 1.0)
-    likeness = DIVERSITY * vectors @ vectors.T
-    page_of = np.array([unit.page for unit in chosen])
-    says = [" ".join(unit.text.split()).casefold() for unit in chosen]
-    taken: list[int] = []
-    free = _in_named_document(asked, chosen, pages, worth)
-    while free and len(taken) < quotes:
-        cost = np.zeros(len(free))
-        if taken:
-            again = (page_of[free][:, None] == page_of[taken]).sum(axis=1)
-            cost = likeness[np.ix_(free, taken)].max(axis=1) + SAME_PAGE * again
-        best = free[int(np.argmax(worth[free] - cost))]
-        taken.append(best)
-        # The same words on another page add nothing, nor does an item of a list that is quoted whole.
-        free = [at for at in free if says[at] != says[best] and not _overlap(chosen[at], chosen[best])]
-    first = taken[0]
-    shares = {at: float(worth[at] / max(worth[first], 1e-9)) for at in taken} | {first: 1.0}
-    taken = [at for at in taken if at == first or (shares[at] >= KEPT_UNSURE and chosen[at].passage.is_whole)]
-    documents = [pages[chosen[at].page].hit.doc_id for at in taken]
-    taken.sort(key=lambda at: documents.index(pages[chosen[at].page].hit.doc_id))  # stable
-    return taken, tuple(shares[at] for at in taken)
-
-
-def _own_first(
-    target: Asked, chosen: Sequence[_Unit], best: list[int], shares: tuple[float, ...], fitting: Sequence[float]
-) -> tuple[list[int], tuple[float, ...]]:
-    """Return the best passages so that what a mail quotes is never before a value in its own words.
-
-    `No, on the 24th.` has few words of the question, and corrects what is quoted below it.
-    """
-    first = chosen[best[0]]
-    if not first.passage.is_quoted or not is_of_values(target):
-        return best, shares
-    own = [
-        at for at, unit in enumerate(chosen)
-        if unit.page == first.page and not unit.passage.is_quoted and not unit.passage.field and fitting[at] <= 0
-    ]  # fmt: skip
-    if not own:
-        return best, shares
-    at = max(own, key=lambda one: chosen[one].coverage)
-    rest = [(one, share) for one, share in zip(best, shares, strict=True) if one != at]
-    return [at, *(one for one, _share in rest)], (1.0, *(share for _one, share in rest))
-
-
-def _standing_out(cosines: np.ndarray, at: int) -> float:
-    """Return by how many standard deviations one of the cosines is above the mean of the others."""
-    others = np.delete(cosines, at)
-    if not len(others):
-        return 0.0
-    return float(np.clip((cosines[at] - others.mean()) / (others.std() + NOISE), 0.0, STANDING_OUT))
-
-
-def _in_named_document(asked: str, chosen: list[_Unit], pages: Sequence[_Page], worth: np.ndarray) -> list[int]:
-    """Return the passages of the one document that the question names; all where it names none, or none well."""
-    labels = {page.hit.doc_id: set(words(page.label)) for page in pages}
-    everything = list(range(len(chosen)))
-    if len(labels) < 2:
-        return everything
-    held, called = set(words(asked)), {name for name in names(asked) if not name[0].isdigit()}
-    named = []
-    for doc_id, label in labels.items():
-        own = {word for word in label if sum(word in other for other in labels.values()) == 1}
-        said = {word for word in label if not word[0].isdigit()}
-        if called & own or (len(said) > 1 and said <= held):
-            named.append(doc_id)
-    if len(named) != 1:
-        return everything
-    inside = [at for at in everything if pages[chosen[at].page].hit.doc_id == named[0]]
-    return inside if inside and worth[inside].max() >= NAMED_FROM * worth.max() else everything
-
-
-def _overlap(one: _Unit, other: _Unit) -> bool:
+def _overlap(one: Unit, other: Unit) -> bool:
     if one.page != other.page:
         return False
     return any(a[0] < b[1] and b[0] < a[1] for a in one.passage.spans() for b in other.passage.spans())

@@ -16,11 +16,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from docmind.answers.attributes import asks_identity, has_new_name
 from docmind.answers.names import named
 from docmind.answers.numbers import MONTHS, SMALL
-from docmind.answers.row_columns import asks_cost, is_of_money
 from docmind.answers.values import Value, clause, lowered_alike, values, years_of
+from docmind.documents import likely_languages
 from docmind.embedding import fold, prefix, words
 
 AnswerKind = Literal[
@@ -60,8 +59,6 @@ _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"jahre|heures?|jours?|semaines?|mois|ans)\b",
     re.IGNORECASE,
 )
-_LONGEST_LABEL = 5  # words
-_UNITS = frozenset("eur euro euros usd gbp chf brl r kwh kg km m cm mm l ml g h min pct percent".split())  # noqa: SIM905
 _MONTHS = frozenset(word for word in MONTHS if len(word) > 3)
 _HOLE = re.compile(
     r"\b(?:is|are|was|were|e|es|son|sao|ist|sind|est|sont)\s+(?:and|or|e|y|o|ou|und|oder|et)\s+(?:is|are|was|were|will|es|son|sao|ist|sind|wird|est|sont|sera)\b"
@@ -82,7 +79,6 @@ class Asked(NamedTuple):
     """A question with its kind: its folded words, the readings of its values, and the years and clause that it names.
 
     `is_past` tells that it asks when something happened, `field` which line of the header of a mail states it: `From`.
-    `is_identity` tells that it asks who somebody is, `is_cost` what something costs.
     """
 
     kind: AnswerKind
@@ -92,8 +88,6 @@ class Asked(NamedTuple):
     clause: str
     is_past: bool
     field: str = ""
-    is_identity: bool = False
-    is_cost: bool = False
 
 
 @cache
@@ -122,20 +116,12 @@ def kind_of(question: str) -> AnswerKind:
     return "other"
 
 
-def asking_words(question: str) -> frozenset[str]:
-    """Return the folded words by which the kind of a question is known: `largest`, `total`."""
-    said = _folded(question)
-    for kind, form in _rules().forms:
-        if (found := form.search(said)) is not None:
-            return frozenset(words(found.group().split()[-1] if kind == "extreme" else found.group()))
-    return frozenset()
-
-
 def language_of_question(question: str) -> str:
-    """Return `en`, `pt`, `es`, `de` or `fr` by the function words of a question; English where there are none."""
+    """Return `en`, `pt`, `es`, `de` or `fr`: the most likely by its letters, times the function words that it has."""
     said = re.findall(r"[a-z]+", _folded(question))
-    counts = {name: sum(word in telling for word in said) for name, telling in _rules().languages.items()}
-    return max(counts, key=counts.__getitem__)  # the first of equals
+    telling = _rules().languages
+    likely = likely_languages(" ".join(question[:LONGEST].split()), tuple(telling))
+    return max(telling, key=lambda name: likely[name] * (1 + sum(word in telling[name] for word in said)))
 
 
 def is_of_smallest(question: str) -> bool:
@@ -176,14 +162,7 @@ def asked_of(question: str) -> Asked:
         number.group().rstrip(".") if number is not None else "",
         bool(_rules().past.search(_folded(text))),
         next((name for name, form in _rules().fields if form.search(_folded(text))), ""),
-        asks_identity(text),
-        asks_cost(text),
     )
-
-
-def is_of_values(asked: Asked) -> bool:
-    """Return whether a question asks for a number or a time."""
-    return asked.kind in (*_NUMBERED, "duration", "date")
 
 
 def without_mail_words(terms: list[str]) -> list[str]:
@@ -207,8 +186,6 @@ def holds(asked: Asked, text: str, *, heading: str = "") -> bool:
         if kind == "amount":  # `within fourteen days` is no amount
             text = _LASTING.sub(" ", text)
             own = set(words(text))
-            if asked.is_cost and not is_of_money(f"{heading}\n{text}"):
-                return False
         return _has_number(asked, text) or not own.isdisjoint((SMALL | rules["numbers"]) - asked.words)
     if kind == "duration":
         has_unit = any(word in rules["units"] or word.rstrip("s") in rules["units"] for word in own)
@@ -217,8 +194,6 @@ def holds(asked: Asked, text: str, *, heading: str = "") -> bool:
     if kind == "date":
         has_unit = any(word in rules["units"] or word.rstrip("s") in rules["units"] for word in own)
         return _has_date(asked, text, own) or (has_unit and _has_number(asked, text))
-    if kind == "person" and asked.is_identity:
-        return has_new_name(asked.words, text)
     if kind == "person":
         return _has_name(asked, text) or _has_role(own - asked.words, rules["roles"])
     if kind == "organisation":
@@ -245,20 +220,6 @@ def is_echo(asked: Asked, text: str) -> bool:
 def is_contact(asked: Asked, text: str) -> bool:
     """Return whether a line has the telephone number or address that is asked for, as below the text of a mail."""
     return asked.kind == "identifier" and bool(_ADDRESS.search(text) or _TELEPHONE.search(text))
-
-
-def is_labelled(asked: Asked, text: str) -> bool:
-    """Return whether a passage is a number with a label of which the question has every word, and nothing else."""
-    if asked.kind not in _NUMBERED:
-        return False
-    label = [word for word in words(_without_marker(text)) if not word[0].isdigit() and word not in _UNITS]
-    starts = {prefix(word) for word in asked.words} - {None}
-    return 0 < len(label) <= _LONGEST_LABEL and all(word in asked.words or prefix(word) in starts for word in label)
-
-
-def _without_marker(text: str) -> str:
-    found = _MARKER.search(text)
-    return f"{text[: found.start()].rstrip()}{text[found.end() :].lstrip()}" if found is not None else text
 
 
 def is_of_another_year(asked: Asked, text: str, around: str) -> bool:

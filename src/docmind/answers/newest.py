@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from docmind.answers.values import lowered_alike, values
 
-EQUALLY_WELL = 0.85  # of the best score of words and meaning: passages from here on state the same
+EQUALLY_WELL = 1.0  # below the best score, a logarithm of odds: passages from here on state the same
 _HITS_ALIKE = 0.9  # of the best MaxSim: reports of three years on one matter have from .93 on, others at most .86
 _LATEST = 2_100  # years
 _WORDS_OF_DATED_HEADING = 5

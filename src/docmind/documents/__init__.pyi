@@ -23,7 +23,7 @@ from .enclosed import DEEPEST, MOST_INSIDE, EnclosedFiles, adopt_enclosed, hand_
 from .erasures import LEAST_NAME, Erasure, ErasurePlan, Erasures, unreadable_erasures
 from .figure_vectors import FigureVectors
 from .figures import Figures, figure_quoted, figure_words, figures_told
-from .language import language_of, majority, with_ordinals
+from .language import language_of, likely_languages, majority, with_ordinals
 from .line_edits import LineEdit, edited_corrections
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
 from .page_vectors import PageVectors
@@ -128,6 +128,7 @@ __all__ = [
     "is_readable",
     "join_series",
     "language_of",
+    "likely_languages",
     "majority",
     "need_room",
     "new_key",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -38,6 +38,14 @@ def _language_of(text: str) -> str:
     return str(code) if probability > 0.8 and len(code) == 2 else ""
 
 
+@lru_cache(maxsize=256)
+def likely_languages(text: str, among: tuple[str, ...]) -> Mapping[str, float]:
+    """Return the probability of each of some languages for a text of any length, as a question is."""
+    if not any(map(str.isalpha, text)):
+        return dict.fromkeys(among, 1 / len(among))
+    return {str(code): float(probability) for code, probability in _identifier(among).rank(text)}
+
+
 def with_ordinals(text: str, language: str) -> str:
     """Replace what OCR reads for ordinal signs in Portuguese and Spanish text: `5°` for `5º`, `1%/12/2006` for a date.
 
@@ -54,7 +62,10 @@ def majority(languages: Iterable[str]) -> str:
 
 
 @cache
-def _identifier() -> Any:
+def _identifier(among: tuple[str, ...] = ()) -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    if among:
+        found.set_languages(list(among))
+    return found

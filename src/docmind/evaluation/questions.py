@@ -24,7 +24,8 @@ from docmind.wording import _
 class Question:
     """One labelled question: `pages` of `document` (file name) answer it, and so do `elsewhere`, pages of others.
 
-    A question over a small file has no pages; a quote of the file that holds the words of `answer` answers it.
+    A question over a small file has no pages; a quote of the file that holds the words of `answer` answers it, and half
+    of those of `span`, the sentence or row where they stand, where that is labelled.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Question:
     source: str
     answer: str = ""
     elsewhere: frozenset[tuple[str, int]] = frozenset()
+    span: str = ""
 
     def is_on(self, document: str, page_no: int) -> bool:
         """Return whether a page is labelled with the answer."""
@@ -45,8 +47,11 @@ class Question:
         """Return whether a quote is on a labelled page; without labelled pages, whether it has the answer's words."""
         if self.pages:
             return self.is_on(document, page_no)
-        wanted, said = (" ".join(text.split()).casefold() for text in (self.answer, quote))
-        return document == self.document and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", said) is not None
+        if document != self.document:
+            return False
+        wanted, said, around = (re.findall(r"\w+", text.casefold()) for text in (self.answer, quote, self.span))
+        has_answer = f" {' '.join(wanted)} " in f" {' '.join(said)} "
+        return has_answer and 2 * len(set(around) & set(said)) >= len(set(around))
 
     @property
     def documents(self) -> frozenset[str]:
@@ -67,7 +72,7 @@ class Scores:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read questions from JSON lines: `id, question, lang, doc, pages, tags, source, answer, alt`.
+    """Read questions from JSON lines: `id, question, lang, doc, pages, tags, source, answer, span, alt`.
 
     `pages` may be left out where there is an `answer`; `alt` are further `doc, pages`. Raises `ConfigError`.
     """
@@ -98,6 +103,7 @@ def question_of(row: Mapping[str, Any]) -> Question:
         elsewhere=frozenset(
             (_document_of(other), page) for other in row.get("alt", ()) for page in _listed(other, "pages")
         ),
+        span=row.get("span", ""),
     )
 
 

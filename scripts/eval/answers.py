@@ -1,0 +1,350 @@
+"""Answers without a language model: the fit of what their evidence weighs, and their outcomes with documents left out.
+
+The questions are those of the folders, with those that no document answers, and everyday questions over small files
+(`tests/answers/everyday.json`). A quote is right where it holds the labelled words, or is on a labelled page.
+
+Three regressions are fitted: of the passages of a question, which one answers (a softmax over them); whether any of the
+first five does; and whether the first one does. The last two see the probabilities that the first gives to documents on
+which it was not fitted.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import docx
+import numpy as np
+import torch
+from harness import add_missing, opened, vault_place
+
+from docmind.answers.evidence import CERTAINTY, PASSAGE, Comparison, shares_of
+from docmind.answers.extractive import Extractive, order_of
+from docmind.application import DocMind
+from docmind.config import AnswerSettings
+from docmind.embedding import VectorCache
+from docmind.evaluation import Question, read_questions
+from docmind.evaluation.questions import question_of
+from docmind.records.documents import Upload
+
+EVERYDAY = Path(__file__).resolve().parents[2] / "tests" / "answers" / "everyday.json"
+FITTED = Path(__file__).resolve().parents[2] / "src" / "docmind" / "answers" / "fitted.py"
+FOLDS = 8  # of documents
+ALL, EVERY = 10_000, 200_000  # passages: every one of the pages is compared, and of a set is read once
+RIDGE = 0.01  # of the choice among passages; the evidence is standardised
+RIDGE_OF_CERTAINTY = 2.0
+PRECISION = 0.95  # of what is called the answer
+LOST = 0.10  # of what is called not found may have an answer
+KEPT = 0.95  # of the questions with an answer among five are to have it among those that are shown
+SHOWN = 5  # quotes of an answer
+LEAST_SURE = 20  # answers from which a precision counts
+_STEPS, _SMALL_STEP = 60, 1e-8
+MEANING = [name for name in PASSAGE if "meaning" in name]
+COSINES = ["cosine", "cosine of the best window", "standing out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question with its passages compared, which of them are right, and which are the same words or places.
+
+    `group` is left out together in the folds of the fit. `is_answerable` tells that a document has an answer.
+    """
+
+    of_set: str
+    group: str
+    text: str
+    language: str
+    tags: frozenset[str]
+    is_answerable: bool
+    comparison: Comparison | None
+    right: np.ndarray
+    order: Callable[[np.ndarray], list[int]]
+
+
+def fit(folders: Mapping[Path, Path]) -> None:
+    """Print the outcomes with documents left out, and write the weights that all rows give.
+
+    `folders` are those of the questions, each with the place of its vault.
+    """
+    write(rows_of(folders))
+
+
+def rows_of(folders: Mapping[Path, Path]) -> list[Row]:
+    """Ask every question of the folders, and the everyday questions."""
+    rows: list[Row] = []
+    for folder, place in folders.items():
+        with opened(place) as docmind:
+            add_missing(docmind, folder)
+            rows += _of_folder(docmind, folder)
+    with vault_place(None) as small, opened(small) as docmind:
+        rows += _everyday(docmind)
+    return rows
+
+
+def _extractive(docmind: DocMind) -> Extractive:
+    """Return one that reads every passage once."""
+    return Extractive(AnswerSettings(), docmind.vault.catalog, docmind.embedder, read=VectorCache(EVERY, "passages"))
+
+
+def _of_folder(docmind: DocMind, folder: Path) -> Iterator[Row]:
+    extractive = _extractive(docmind)
+    for one in read_questions(folder / "questions.jsonl"):
+        yield _row(docmind, extractive, folder.name, one.document, one.text, one)
+    for line in (folder / "unanswerable.jsonl").read_text("utf-8").splitlines():
+        asked = json.loads(line)
+        yield _row(
+            docmind, extractive, folder.name, Path(asked["about"]).name, asked["question"], None, asked.get("lang", "")
+        )
+
+
+def _everyday(docmind: DocMind) -> Iterator[Row]:
+    told = json.loads(EVERYDAY.read_text("utf-8"))
+    list(docmind.add(everyday_uploads(told["files"])))
+    extractive = _extractive(docmind)
+    for number, one in enumerate(told["questions"]):
+        row = {"id": str(number), "question": one["question"], "doc": one["file"], "answer": one["quote"], "lang": "en"}
+        yield _row(docmind, extractive, "everyday", one["file"], one["question"], question_of(row))
+    for number, text in enumerate(told["outside"]):
+        yield _row(docmind, extractive, "everyday", f"outside {number % FOLDS}", text, None)
+
+
+def everyday_uploads(files: dict[str, str]) -> Iterator[Upload]:
+    """Yield the small files; the paragraphs of a DOCX file are apart by blank lines."""
+    for name, text in files.items():
+        data = text.encode()
+        if name.endswith(".docx"):
+            document, out = docx.Document(), io.BytesIO()
+            for paragraph in text.split("\n\n"):
+                document.add_paragraph(paragraph)
+            document.save(out)
+            data = out.getvalue()
+        yield Upload(name, data)
+
+
+def _row(
+    docmind: DocMind,
+    extractive: Extractive,
+    of_set: str,
+    group: str,
+    text: str,
+    question: Question | None,
+    language: str = "",
+) -> Row:
+    ranked = extractive.rank(text, docmind.search(text), candidates=ALL)
+    known = question.language if question else language, question.tags if question else frozenset()
+    if ranked is None:
+        return Row(of_set, group, text, *known, question is not None, None, np.zeros(0, bool), lambda scores: [])
+    right = np.array(
+        [
+            question is not None and question.is_answered_by(page.hit.document, page.record.page_no, unit.text)
+            for page, unit in ranked.compared
+        ]
+    )
+    units = [unit for _page, unit in ranked.compared]
+
+    def order(scores: np.ndarray) -> list[int]:
+        return order_of(units, scores, SHOWN)
+
+    return Row(of_set, group, text, *known, question is not None, ranked.comparison, right, order)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a row shows by weights that were fitted without its document."""
+
+    order: list[int]
+    shares: np.ndarray
+    certainty: np.ndarray
+
+
+def write(rows: Sequence[Row], *, names: Sequence[str] = PASSAGE, to: Path | None = FITTED) -> None:
+    """Print the outcomes with documents left out, and write the weights that all rows give."""
+    fold_of = folds(rows)
+    of_all: dict[bool, dict[str, object]] = {}
+    for has_meaning in (True, False):
+        kept = [name for name in names if has_meaning or name not in MEANING]
+        weights = {
+            fold: choice([row for row in rows if fold_of[row.of_set + row.group] != fold], kept)
+            for fold in range(FOLDS)
+        }
+        shown = [_shown(row, weights[fold_of[row.of_set + row.group]]) for row in rows]
+        first, found = (
+            np.array([bool(row.right[one.order[:most]].any()) for row, one in zip(rows, shown, strict=True)])
+            for most in (1, SHOWN)
+        )
+        numbers = np.array([one.certainty for one in shown])
+        columns = [at for at, name in enumerate(CERTAINTY) if has_meaning or name not in COSINES]
+        groups = np.array([fold_of[row.of_set + row.group] for row in rows])
+        of_first, of_found = (_left_out(numbers, right, columns, groups) for right in (first, found))
+        print(f"\nWith documents left out{'' if has_meaning else ', by words alone'}")
+        sure = least_sure(of_first, first)
+        threshold = most_silent(of_found, np.array([row.is_answerable for row in rows]))
+        floor = least_share(rows, shown)
+        report(rows, shown, first, found, of_first, of_found, sure, threshold)
+        print(f"sure from {sure:.2f}, found from {threshold:.2f}, quotes from {floor:.3f} of the best probability")
+        of_all[has_meaning] = {
+            "PASSAGE": choice(rows, kept),
+            "FOUND": logistic(numbers, found.astype(float), columns),
+            "FIRST": logistic(numbers, first.astype(float), columns),
+        }
+    if to is not None:
+        to.write_text(_module(rows, of_all), "utf-8")
+
+
+def folds(rows: Sequence[Row]) -> dict[str, int]:
+    """Return the fold of each document."""
+    groups = sorted({row.of_set + row.group for row in rows})
+    order = np.random.default_rng(7).permutation(len(groups))
+    return {groups[at]: number % FOLDS for number, at in enumerate(order)}
+
+
+def choice(rows: Sequence[Row], names: Sequence[str]) -> np.ndarray:
+    """Fit `(PASSAGE,)`, of which those with other names are 0: a softmax over the passages of each question."""
+    torch.manual_seed(0)
+    used = [(row.comparison.evidence, row.right) for row in rows if row.comparison is not None and row.right.any()]
+    at = [PASSAGE.index(name) for name in names]
+    every = np.concatenate([numbers[:, at] for numbers, _right in used])
+    spread = np.maximum(every.std(axis=0), 1e-9)
+    longest = max(len(right) for _numbers, right in used)
+    x = torch.zeros(len(used), longest, len(at), dtype=torch.float64)
+    there, right = (torch.zeros(len(used), longest, dtype=torch.bool) for _ in range(2))
+    for number, (numbers, is_right) in enumerate(used):
+        x[number, : len(numbers)] = torch.from_numpy(numbers[:, at] / spread)
+        there[number, : len(numbers)] = True
+        right[number, : len(numbers)] = torch.from_numpy(is_right)
+    weights = torch.zeros(len(at), dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        scores = (x @ weights).masked_fill(~there, -torch.inf)
+        value = (scores.logsumexp(1) - scores.masked_fill(~right, -torch.inf).logsumexp(1)).mean()
+        value = value + RIDGE * (weights**2).sum()
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    found = np.zeros(len(PASSAGE))
+    found[at] = weights.detach().numpy() / spread
+    return found
+
+
+def _shown(row: Row, weights: np.ndarray) -> Shown:
+    if row.comparison is None:
+        return Shown([], np.zeros(0), np.zeros(len(CERTAINTY)))
+    scores = row.comparison.scores(weights)
+    shares, order = shares_of(scores), row.order(scores)
+    return Shown(order, shares, row.comparison.certainty(shares, order[0]))
+
+
+def _left_out(numbers: np.ndarray, right: np.ndarray, columns: Sequence[int], groups: np.ndarray) -> np.ndarray:
+    """Return each row's probability by weights that were fitted without its document."""
+    probability = np.zeros(len(numbers))
+    for group in np.unique(groups):
+        inside = groups == group
+        intercept, weights = logistic(numbers[~inside], right[~inside].astype(float), columns)
+        probability[inside] = 1 / (1 + np.exp(-(intercept + numbers[inside] @ weights)))
+    return probability
+
+
+def logistic(numbers: np.ndarray, right: np.ndarray, columns: Sequence[int]) -> tuple[float, np.ndarray]:
+    """Fit a logistic regression by Newton's method with a ridge; other columns have the weight 0."""
+    x = numbers[:, columns]
+    mean, spread = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-9)
+    z = np.column_stack([np.ones(len(x)), (x - mean) / spread])
+    ridge = np.diag([1e-6, *np.full(x.shape[1], RIDGE_OF_CERTAINTY)])
+    w = np.zeros(z.shape[1])
+    for _ in range(_STEPS):
+        p = 1 / (1 + np.exp(-z @ w))
+        step = np.linalg.solve((z.T * (p * (1 - p))) @ z + ridge, z.T @ (right - p) - ridge @ w)
+        w += step
+        if np.abs(step).max() < _SMALL_STEP:
+            break
+    weights = np.zeros(numbers.shape[1])
+    weights[columns] = w[1:] / spread
+    return float(w[0] - mean @ weights[columns]), weights
+
+
+def least_sure(probability: np.ndarray, right: np.ndarray) -> float:
+    """Return the least probability from which `PRECISION` of the first quotes are right."""
+    order = np.argsort(-probability)
+    precision = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
+    good = [at for at in range(LEAST_SURE, len(order)) if precision[at] >= PRECISION]
+    return float(probability[order[good[-1]]]) if good else 1.0
+
+
+def most_silent(probability: np.ndarray, is_answerable: np.ndarray) -> float:
+    """Return the probability below which at most `LOST` of the questions have an answer."""
+    order = np.argsort(probability)
+    share = np.cumsum(is_answerable[order]) / np.arange(1, len(order) + 1)
+    good = [at for at in range(LEAST_SURE, len(order)) if share[at] <= LOST]
+    return float(probability[order[good[-1]]]) if good else 0.0
+
+
+def least_share(rows: Sequence[Row], shown: Sequence[Shown]) -> float:
+    """Return the largest floor, a share of the best quote's probability, that hides at most 1 - `KEPT` of answers."""
+    shares = sorted(
+        max(one.shares[at] for at in one.order if row.right[at]) / one.shares[one.order[0]]
+        for row, one in zip(rows, shown, strict=True)
+        if one.order and row.right[one.order].any()
+    )
+    return float(shares[int((1 - KEPT) * len(shares))])
+
+
+def report(
+    rows: Sequence[Row], shown: Sequence[Shown], first: np.ndarray, found: np.ndarray, of_first: np.ndarray,
+    of_found: np.ndarray, sure: float, threshold: float,
+) -> None:  # fmt: skip
+    """Print the outcomes of each kind of question, and what the probabilities tell apart."""
+    kinds: dict[str, list[int]] = {}
+    for at, row in enumerate(rows):
+        if not row.is_answerable:
+            kinds.setdefault(f"{row.of_set}: no answer", []).append(at)
+            continue
+        for name in ("all with an answer", row.of_set, f"language {row.language or 'en'}", *sorted(row.tags)):
+            kinds.setdefault(name, []).append(at)
+    head = "n", "first", "any", "answer", "right", "maybe", "not found"
+    print(f"{'questions':24}", *(f"{one:>9}" for one in head))
+    for name, at in kinds.items():
+        silent = [i for i in at if of_found[i] < threshold]
+        is_sure = [i for i in at if i not in silent and of_first[i] >= sure]
+        print(
+            f"{name:24} {len(at):9} {first[at].mean():9.3f} {found[at].mean():9.3f} {len(is_sure):9}"
+            f" {int(first[is_sure].sum()):9} {len(at) - len(is_sure) - len(silent):9} {len(silent):9}"
+        )
+    answerable = np.array([row.is_answerable for row in rows])
+    print(f"area under the curve: first right {area(of_first, first):.3f}, answerable {area(of_found, answerable):.3f}")
+
+
+def area(probability: np.ndarray, right: np.ndarray) -> float:
+    """Return the area under the receiver operating characteristic."""
+    ranks = np.argsort(np.argsort(probability)) + 1
+    yes, no = int(right.sum()), int((~right).sum())
+    return float((ranks[right].sum() - yes * (yes + 1) / 2) / (yes * no)) if yes and no else 0.0
+
+
+def _module(rows: Sequence[Row], of_all: Mapping[bool, Mapping[str, object]]) -> str:
+    """Return the source of the module of weights."""
+    sets = {name: [row for row in rows if row.of_set == name] for name in dict.fromkeys(row.of_set for row in rows)}
+    counts = {name: sum(row.is_answerable for row in of) for name, of in sets.items()}
+    told = "; ".join(
+        f"{name}, {counts[name]} with an answer and {len(of) - counts[name]} without" for name, of in sets.items()
+    )
+    lines = [
+        '"""What the evidence of an answer weighs, with a text model (True) and by words alone (False).', "",
+        "Written by `scripts/eval FOLDER fit-answers`, in the order of `evidence.PASSAGE` and `evidence.CERTAINTY`.",
+        f"Questions: {told}.", '"""', "", "from __future__ import annotations", "",
+    ]  # fmt: skip
+    passage, of_certainty = {}, {"FOUND": {}, "FIRST": {}}
+    for has_meaning, weights in of_all.items():
+        passage[has_meaning] = tuple(round(float(one), 3) for one in weights["PASSAGE"])  # type: ignore[arg-type]
+        for name in of_certainty:
+            intercept, slopes = weights[name]  # type: ignore[misc]
+            of_certainty[name][has_meaning] = (round(intercept, 3), tuple(round(float(one), 3) for one in slopes))
+    lines.append(f"PASSAGE: dict[bool, tuple[float, ...]] = {passage!r}")
+    for name, value in of_certainty.items():
+        lines.append(f"{name}: dict[bool, tuple[float, tuple[float, ...]]] = {value!r}")
+    return "\n".join(lines) + "\n"
