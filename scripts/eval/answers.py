@@ -36,11 +36,10 @@ FOLDS = 8  # of documents
 ALL, EVERY = 10_000, 200_000  # passages: every one of the pages is compared, and of a set is read once
 RIDGE = 0.01  # of the choice among passages; the evidence is standardised
 RIDGE_OF_CERTAINTY = 2.0
-PRECISION = 0.95  # of what is called the answer
-LOST = 0.10  # of what is called not found may have an answer
+OUTSIDE = 0.2  # of all questions have no answer, as the probabilities see it: in the sets a third, in use fewer
+SURE = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)  # probabilities for which the precision is printed
 KEPT = 0.95  # of the questions with an answer among five are to have it among those that are shown
 SHOWN = 5  # quotes of an answer
-LEAST_SURE = 20  # answers from which a precision counts
 _STEPS, _SMALL_STEP = 60, 1e-8
 MEANING = [name for name in PASSAGE if "meaning" in name]
 COSINES = ["cosine", "cosine of the best window", "standing out"]
@@ -178,17 +177,16 @@ def write(rows: Sequence[Row], *, names: Sequence[str] = PASSAGE, to: Path | Non
         numbers = np.array([one.certainty for one in shown])
         columns = [at for at, name in enumerate(CERTAINTY) if has_meaning or name not in COSINES]
         groups = np.array([fold_of[row.of_set + row.group] for row in rows])
-        of_first, of_found = (_left_out(numbers, right, columns, groups) for right in (first, found))
+        weight = weights_of(rows)
+        of_first, of_found = (_left_out(numbers, right, columns, groups, weight) for right in (first, found))
         print(f"\nWith documents left out{'' if has_meaning else ', by words alone'}")
-        sure = least_sure(of_first, first)
-        threshold = most_silent(of_found, np.array([row.is_answerable for row in rows]))
         floor = least_share(rows, shown)
-        report(rows, shown, first, found, of_first, of_found, sure, threshold)
-        print(f"sure from {sure:.2f}, found from {threshold:.2f}, quotes from {floor:.3f} of the best probability")
+        report(rows, shown, first, found, of_first, of_found)
+        print(f"quotes from {floor:.3f} of the best probability have {KEPT:.0%} of the answers among five")
         of_all[has_meaning] = {
             "PASSAGE": choice(rows, kept),
-            "FOUND": logistic(numbers, found.astype(float), columns),
-            "FIRST": logistic(numbers, first.astype(float), columns),
+            "FOUND": logistic(numbers, found.astype(float), columns, weight),
+            "FIRST": logistic(numbers, first.astype(float), columns, weight),
         }
     if to is not None:
         to.write_text(_module(rows, of_all), "utf-8")
@@ -240,18 +238,22 @@ def _shown(row: Row, weights: np.ndarray) -> Shown:
     return Shown(order, shares, row.comparison.certainty(shares, order[0]))
 
 
-def _left_out(numbers: np.ndarray, right: np.ndarray, columns: Sequence[int], groups: np.ndarray) -> np.ndarray:
+def _left_out(
+    numbers: np.ndarray, right: np.ndarray, columns: Sequence[int], groups: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
     """Return each row's probability by weights that were fitted without its document."""
     probability = np.zeros(len(numbers))
     for group in np.unique(groups):
         inside = groups == group
-        intercept, weights = logistic(numbers[~inside], right[~inside].astype(float), columns)
+        intercept, weights = logistic(numbers[~inside], right[~inside].astype(float), columns, weight[~inside])
         probability[inside] = 1 / (1 + np.exp(-(intercept + numbers[inside] @ weights)))
     return probability
 
 
-def logistic(numbers: np.ndarray, right: np.ndarray, columns: Sequence[int]) -> tuple[float, np.ndarray]:
-    """Fit a logistic regression by Newton's method with a ridge; other columns have the weight 0."""
+def logistic(
+    numbers: np.ndarray, right: np.ndarray, columns: Sequence[int], weight: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Fit a logistic regression of weighted rows by Newton's method with a ridge; other columns have the weight 0."""
     x = numbers[:, columns]
     mean, spread = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-9)
     z = np.column_stack([np.ones(len(x)), (x - mean) / spread])
@@ -259,7 +261,7 @@ def logistic(numbers: np.ndarray, right: np.ndarray, columns: Sequence[int]) -> 
     w = np.zeros(z.shape[1])
     for _ in range(_STEPS):
         p = 1 / (1 + np.exp(-z @ w))
-        step = np.linalg.solve((z.T * (p * (1 - p))) @ z + ridge, z.T @ (right - p) - ridge @ w)
+        step = np.linalg.solve((z.T * (weight * p * (1 - p))) @ z + ridge, z.T @ (weight * (right - p)) - ridge @ w)
         w += step
         if np.abs(step).max() < _SMALL_STEP:
             break
@@ -268,20 +270,11 @@ def logistic(numbers: np.ndarray, right: np.ndarray, columns: Sequence[int]) -> 
     return float(w[0] - mean @ weights[columns]), weights
 
 
-def least_sure(probability: np.ndarray, right: np.ndarray) -> float:
-    """Return the least probability from which `PRECISION` of the first quotes are right."""
-    order = np.argsort(-probability)
-    precision = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
-    good = [at for at in range(LEAST_SURE, len(order)) if precision[at] >= PRECISION]
-    return float(probability[order[good[-1]]]) if good else 1.0
-
-
-def most_silent(probability: np.ndarray, is_answerable: np.ndarray) -> float:
-    """Return the probability below which at most `LOST` of the questions have an answer."""
-    order = np.argsort(probability)
-    share = np.cumsum(is_answerable[order]) / np.arange(1, len(order) + 1)
-    good = [at for at in range(LEAST_SURE, len(order)) if share[at] <= LOST]
-    return float(probability[order[good[-1]]]) if good else 0.0
+def weights_of(rows: Sequence[Row]) -> np.ndarray:
+    """Return the weight of each row: questions without an answer are `OUTSIDE` of all."""
+    is_answerable = np.array([row.is_answerable for row in rows])
+    outside = OUTSIDE / (1 - OUTSIDE) * is_answerable.sum() / max(1, int((~is_answerable).sum()))
+    return np.where(is_answerable, 1.0, outside)
 
 
 def least_share(rows: Sequence[Row], shown: Sequence[Shown]) -> float:
@@ -296,10 +289,10 @@ def least_share(rows: Sequence[Row], shown: Sequence[Shown]) -> float:
 
 def report(
     rows: Sequence[Row], shown: Sequence[Shown], first: np.ndarray, found: np.ndarray, of_first: np.ndarray,
-    of_found: np.ndarray, sure: float, threshold: float,
+    of_found: np.ndarray,
 ) -> None:  # fmt: skip
     """Print the outcomes of each kind of question, and what the probabilities tell apart."""
-    kinds: dict[str, list[int]] = {}
+    settings, kinds = AnswerSettings(), dict[str, list[int]]()
     for at, row in enumerate(rows):
         if not row.is_answerable:
             kinds.setdefault(f"{row.of_set}: no answer", []).append(at)
@@ -309,13 +302,18 @@ def report(
     head = "n", "first", "any", "answer", "right", "maybe", "not found"
     print(f"{'questions':24}", *(f"{one:>9}" for one in head))
     for name, at in kinds.items():
-        silent = [i for i in at if of_found[i] < threshold]
-        is_sure = [i for i in at if i not in silent and of_first[i] >= sure]
+        silent = [i for i in at if of_found[i] < settings.threshold]
+        is_sure = [i for i in at if i not in silent and of_first[i] >= settings.sure]
         print(
             f"{name:24} {len(at):9} {first[at].mean():9.3f} {found[at].mean():9.3f} {len(is_sure):9}"
             f" {int(first[is_sure].sum()):9} {len(at) - len(is_sure) - len(silent):9} {len(silent):9}"
         )
     answerable = np.array([row.is_answerable for row in rows])
+    weights = weights_of(rows)
+    for sure in SURE:
+        at = of_first >= sure
+        right = float((first * weights)[at].sum() / max(weights[at].sum(), 1e-9))
+        print(f"sure from {sure:.2f}: {right:.3f} right, {at[answerable].mean():.3f} of those with an answer")
     print(f"area under the curve: first right {area(of_first, first):.3f}, answerable {area(of_found, answerable):.3f}")
 
 

@@ -4,67 +4,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from conftest import require
 from desks import settings_in
-from docmind.answers.across import is_other_language, nearest_across
 from docmind.application import DocMind
 from docmind.config import EmbeddingSettings
-from docmind.embedding import VectorCache
 from docmind.embedding.minilm import default_cache_dir
 from docmind.records.documents import Upload
-from docmind_testkit import FakeEmbedder
 
 DATA: dict[str, Any] = json.loads(Path(__file__).with_name("across.json").read_text("utf-8"))
-
-
-class Spoken(FakeEmbedder):
-    """A text model of many languages for which a text is as near as its last number says."""
-
-    is_multilingual = True
-
-    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.zeros((len(texts), self.dim), np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            near = float(text.split()[-1])
-            row[:2] = near, np.sqrt(1 - near**2)
-        return rows
-
-    def embed_query(self, text: str) -> np.ndarray:
-        row = np.zeros(self.dim, np.float32)
-        row[0] = 1
-        return row
-
-
-def nearest(question: str, *passages: str) -> list[int]:
-    found = nearest_across(question, [("", one) for one in passages], Spoken(), VectorCache(100))
-    return [at for at, _cosine in found]
-
-
-def test_what_is_near_is_shown_and_nothing_else() -> None:
-    assert nearest("Wer zahlt?", "The tenant pays, Ann 0.3", "The tenant pays, Ann 0.5", "Nothing, Ann 0.44") == [1, 2]
-    assert nearest("Wer zahlt?", "The tenant pays, Ann 0.3") == []
-    assert nearest("Wer zahlt?") == []
-
-
-def test_a_value_of_the_kind_that_is_asked_for_counts() -> None:
-    assert nearest("Wann?", "It is nice there 0.46", "It is on Monday 0.45") == [1]
-
-
-def test_a_model_of_one_language_says_nothing() -> None:
-    assert nearest_across("Wer zahlt?", [("", "The tenant pays")], FakeEmbedder(), VectorCache(100)) == []
-
-
-def test_the_language_of_a_page_must_be_known_and_another_one() -> None:
-    assert is_other_language("Wer zahlt die Miete?", "en")
-    assert not is_other_language("Wer zahlt die Miete?", "de")
-    assert not is_other_language("Wer zahlt die Miete?", "")
 
 
 @pytest.fixture(scope="module")

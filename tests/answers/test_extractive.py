@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from desks import opened, settings_in, text_pdf
-from docmind.answers.extractive import Extractive, asked_part, asked_words, names, names_are_met
+from docmind.answers.extractive import Extractive
 from docmind.answers.missing import NOT_FOUND
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
@@ -69,11 +69,6 @@ def test_an_answer_is_not_padded(desk: DocMind) -> None:
     assert {source.document for source in sources} == {"lease contract 2021.pdf"}
 
 
-@pytest.mark.parametrize("form", ["How long does the lease last?", "How long do the leases last?"])
-def test_a_question_for_a_measure_needs_no_word_of_measure(form: str) -> None:
-    assert "long" not in asked_part(form)
-
-
 @pytest.mark.slow
 def test_quotes_are_verbatim_and_boxes_lie_over_their_words(desk: DocMind) -> None:
     for source in desk.ask("How much is the monthly rent that the tenant pays?").sources:
@@ -121,10 +116,8 @@ def test_passages_are_read_once_whatever_is_asked_of_their_pages(desk: DocMind) 
     assert extractive.extract(question, desk.search(question)) == first
     assert len(model.read) == len(set(model.read))
     before = len(model.read)
-    found = replace(desk.search(question), query=other)
-    assert extractive.extract(other, found).sources
-    assert [text for text in model.read[before:] if text == other] == [other]
-    assert len(model.read) == len(set(model.read))
+    assert extractive.extract(other, replace(desk.search(question), query=other)).sources
+    assert model.read[before:] == [other]
 
 
 @pytest.mark.slow
@@ -246,43 +239,6 @@ def test_a_threshold_of_one_is_always_silent(desk: DocMind, monkeypatch: pytest.
     assert not desk.ask("How much is the monthly rent that the tenant pays?").found
 
 
-@pytest.mark.parametrize(
-    ("question", "asked"),
-    [
-        ("Is the margin improving? If that is not useful, say so.", "Is the margin improving?"),
-        ("the price of the red car", "the price of the red car"),
-        ("Note that U.S. law applies. Who pays? Who signs?", "Who pays? Who signs?"),
-    ],
-)
-def test_only_what_asks_is_evidence(question: str, asked: str) -> None:
-    assert asked_part(question) == asked
-
-
-def test_pronouns_and_auxiliaries_need_not_be_on_a_page() -> None:
-    assert asked_words("Can I keep my dog?") == ["keep", "dog"]
-    assert asked_words("May I?") == ["may", "i"]
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "expected"),
-    [
-        ("Was revenue up in FY2022?", "Revenue rose by 4 % in fiscal 2022.", True),
-        ("Was revenue up in FY2022?", "Revenue rose by 4 % in fiscal 2021.", False),
-        ("What did Ulta earn?", "Ulta Beauty earned 24 dollars a share.", True),
-        ("What did Ulta earn?", "The company earned 24 dollars a share.", False),
-        ("What does policy KX-884213 cover?", "Policy KX-884213 covers hail.", True),
-        ("Who pays?", "The tenant pays.", True),
-        ("Which item cost 1.234,56?", "gravel | 1234.56", True),
-        ("Which item cost 1.234,56?", "gravel | 1243.56", False),
-        ("What happens on 2025-05-12?", "On 12 May 2025 the boathouse is handed over.", True),
-        ("What happens on 2025-05-12?", "On 11 May 2025 the boathouse is handed over.", False),
-        ("Whose number is 912555013?", "Ana Prado | +351 912 555 013", True),
-    ],
-)
-def test_every_name_of_a_question_is_looked_for(question: str, text: str, *, expected: bool) -> None:
-    assert names_are_met(question, text) is expected
-
-
 def test_a_named_document_is_quoted_alone(desk: DocMind) -> None:
     question = "How much is the rent, by the Lease Contract of 2021?"
     assert {source.document for source in desk.ask(question).sources} == {"lease contract 2021.pdf"}
@@ -335,15 +291,3 @@ def test_from_a_probability_of_one_nothing_is_sure(desk: DocMind, monkeypatch: p
     assert desk.ask(question).outcome == "answer"
     quoting(desk, monkeypatch, AnswerSettings(sure=1.0))
     assert desk.ask(question).outcome == "maybe"
-
-
-def test_names_are_capitals_and_numbers_inside() -> None:
-    assert names("What did Ulta Beauty earn in FY2022?") >= {"ulta", "beauty", "fy2022", "2022"}
-    assert "what" not in names("What did they earn?")
-    assert names("How much did I order? Where is it, and does US law apply?") == {"us"}
-
-
-def test_words_that_ask_need_not_be_met() -> None:
-    assert asked_words("¿Cuánto costó la lavadora?") == ["costo", "lavadora"]
-    assert asked_words("Quanto açúcar leva o arroz?") == ["acucar", "leva", "arroz"]
-    assert asked_words("When is Mateo's birthday?") == ["mateo", "birthday"]
