@@ -10,6 +10,7 @@ Above 500 lines: what a line is depends on the kinds of the lines beside it, and
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +20,7 @@ from typing import Literal
 from docmind.answers.sentences import BULLET, SHORT_LINE, dangles, is_row, sentences
 from docmind.blocks import PageBlock, PageKind
 from docmind.documents import Catalog, PageRecord
-from docmind.embedding import STOP_WORDS
+from docmind.embedding import STOP_WORDS, sentence_ends
 from docmind.errors import DamagedError
 
 LONGEST = 900  # characters of one sentence; longer ones are cut at a semicolon, a comma or a space
@@ -60,6 +61,10 @@ _AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # 
 _LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
 _ENTRY = re.compile(rf"[^\W\d_][^.!?;:|\d]{{0,30}}\s(?:[$€£]\s?)?({_AMOUNT})")  # `Hot water 760`
 _FEWEST_ENTRIES = 3
+_WIDE, _FULL = 45, 0.7  # characters of a full line, and its share of the usual length of a line
+_AROUND = 8  # lines before and after a line in which a narrow column is looked for
+_NARROWEST, _FEWEST_BROKEN = 20, 3  # characters of a line of a column, and lines that go on in small letters
+_DRAWN = 60  # characters; DocMind draws 78 to 80 on a line of a paragraph, fewer of wide letters
 _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
 _DECIMAL = re.compile(r"\d[.,]\d|%")
@@ -91,7 +96,6 @@ _MARKERS = {  # what two items of one list have in common
     "letter": re.compile(r"\(?[a-zA-Z][.)]"),
 }
 _POINT = re.compile(r"[•·▪●‣*–—-]\s+[^\W\d_]")
-_ABBREVIATED = re.compile(r"(?![ivx]+\.)[a-z]{2,3}\.\s")  # `art. 5` goes on a sentence
 _ROMAN = re.compile(r"\b[ivxlc]+\b")
 _VERB = re.compile(  # makes a statement of a short line
     r"\b(?:is|are|was|were|has|have|had|will|can|may|must|needs|costs|closes|opens|begins|starts|ends|é|são|está|estão|foi|"
@@ -418,12 +422,11 @@ def _units(text: str, running: Collection[str], structure: Sequence[PageBlock]) 
     units: list[_Unit] = []
     known = {block.start: block for block in map(partial(_bare, text), structure) if block.kind in _KNOWN}
     lines = [match.span() for match in re.finditer(r"[^\s](?:[^\n]*[^\s])?", text)]
-    lengths = sorted(end - start for start, end in lines)
-    full = max(45, int(0.7 * lengths[int(0.8 * (len(lengths) - 1))])) if lengths else 0
+    full = _full(text, lines)
     if len(lines) <= _FEW_LINES:  # pages that are made of a few lines may have them in common
         ends = (text[slice(*line)] for line in (*lines[:1], *lines[-1:]) if len(lines) > 1)
         running = {_masked(line) for line in ends if _NUMBERED_END.search(line)}.intersection(running)
-    blocks = list(_blocks(text, lines, full, running, known))
+    blocks = list(_blocks(text, lines, full, running, known, _drawn(text, structure)))
     # Where most of a page is sentences, lists and rows, lines that are neither are titles and fragments.
     stated = sum(kind != "prose" or bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
     ended = sum(kind == "prose" and bool(_TERMINATED.search(text[start:end])) for kind, start, end in blocks)
@@ -457,7 +460,8 @@ def _units(text: str, running: Collection[str], structure: Sequence[PageBlock]) 
         units += [_Unit(a, b, kind, number, a == start) for a, b in pieces if b > a]
         if units and kind in ("prose", "item") and len(lines) > _FEW_LINES:
             line = text[max(text.rfind("\n", 0, end) + 1, start) : end]
-            units[-1].is_cut = len(line) >= full and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
+            width = full[bisect_right(lines, (end - 1, end)) - 1]
+            units[-1].is_cut = len(line) >= width and not (_TERMINATED.search(line) or _ANNOUNCES.search(line))
         is_open = kind == "prose" and has_sentences and len(lines) > _FEW_LINES and not _ENDED.search(text[start:end])
         if is_fragment or is_open or (kind == "prose" and text[start:end].endswith((";", ","))):
             units[-1].is_cut = True
@@ -471,12 +475,61 @@ def _bare(text: str, block: PageBlock) -> PageBlock:
     return replace(block, start=block.start + len(said) - len(said.lstrip()))
 
 
+def _full(text: str, lines: Sequence[Span]) -> list[int]:
+    """Return for each line the length from which on it may have ended because the next word had no room.
+
+    It is a share of the usual length of lines: on the page, or around the line where several lines nearby are short
+    and go on in small letters, as in a narrow column.
+    """
+    lengths = [end - start for start, end in lines]
+    page = max(_WIDE, int(_FULL * _usual(lengths)))
+    goes_on = [
+        length >= _NARROWEST and text[before[1] - 1].isalpha() and text[after[0]].islower()
+        for before, after, length in zip(lines, lines[1:], lengths, strict=False)
+    ]
+    full = []
+    for at in range(len(lines)):
+        around = slice(max(0, at - _AROUND), at + _AROUND + 1)
+        broken = [length for length, is_broken in zip(lengths[around], goes_on[around], strict=False) if is_broken]
+        is_narrow = len(broken) >= _FEWEST_BROKEN and _usual(lengths[around]) < page / _FULL
+        full.append(int(_FULL * _usual(broken)) if is_narrow else page)
+    return full
+
+
+def _usual(lengths: Sequence[int]) -> int:
+    return sorted(lengths)[int(0.8 * (len(lengths) - 1))] if lengths else 0
+
+
+def _drawn(text: str, structure: Sequence[PageBlock]) -> set[int]:
+    """Return where lines begin that go on the one above because DocMind broke their paragraph when it drew the page.
+
+    Lines that are kept as they are have no such breaks, and a break that the file has stays one.
+    """
+    found: set[int] = set()
+    for block in structure:
+        said = text[block.start : block.end].strip()
+        if block.kind != "paragraph" or "  " in said or "\n\n" in said:
+            continue
+        lines = [match.span() for match in re.finditer(r"[^\n]+", text[block.start : block.end])]
+        for (start, end), (after, stop) in pairwise(lines):
+            word = text[block.start + after : block.start + stop].split(" ", 1)[0]
+            if end - start + 1 + len(word) >= _DRAWN:
+                found.add(block.start + after)
+    return found
+
+
 def _blocks(
-    text: str, lines: Sequence[Span], full: int, running: Collection[str], known: Mapping[int, PageBlock]
+    text: str,
+    lines: Sequence[Span],
+    full: Sequence[int],
+    running: Collection[str],
+    known: Mapping[int, PageBlock],
+    drawn: Collection[int],
 ) -> Iterator[tuple[Kind, int, int]]:
     """Yield the kind and the span of every paragraph, list item, row and key with its value.
 
-    What belongs to the page and not to its text is left out. `known` are blocks whose kind the file says, by start.
+    What belongs to the page and not to its text is left out. `known` are blocks whose kind the file says, by start;
+    at places in `drawn` a line goes on the one above. `full` are the lengths from which on lines are full.
     """
     block: tuple[Kind, int, int] | None = None
     last: Span | None = None
@@ -493,6 +546,11 @@ def _blocks(
                     yield _KNOWN[given.kind], given.start, given.end
             block = last = None
             continue
+        if line[0] in drawn and block is not None:
+            is_one = block[0] in ("prose", "item") or " | " in text[slice(*last or line)]
+            block = (block[0] if is_one else "prose", block[1], line[1])
+            last = line
+            continue
         is_edge = at < EDGE or at >= len(lines) - EDGE
         if _is_furniture(text[slice(*line)], running, is_edge=is_edge):
             if block is not None:
@@ -500,7 +558,7 @@ def _blocks(
             block = last = None
             continue
         kind = "row" if line[0] in entries else _kind(text[slice(*line)], block[0] if block is not None else None)
-        if block is not None and last is not None and _continues(text, block, last, line, kind, full):
+        if block is not None and last is not None and _continues(text, block, last, line, kind, full[at - 1]):
             block = (block[0], block[1], line[1])
         else:
             if block is not None:
@@ -544,7 +602,7 @@ def _kind(line: str, before: Kind | None) -> Kind:
         return "row"
     if before == "row" and _LAST_AMOUNT.fullmatch(line) and not BULLET.match(line):
         return "row"
-    if BULLET.match(line) and not _ABBREVIATED.match(line):
+    if BULLET.match(line):
         return "item"
     return "keyed" if _KEYED.match(line) and len(line) <= _TITLE else "prose"
 
@@ -565,14 +623,20 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
     first, second = text[slice(*last)], text[slice(*line)]
     is_apart = text.count("\n", last[1], line[0]) > 1
     is_open = not _TERMINATED.search(first) and not _ANNOUNCES.search(first)
-    if " | " in first or " | " in second or (kind == "item" and BULLET.match(second)):
+    if " | " in first or " | " in second:
         return False
-    if is_open and not is_apart and second[0] in _GOES_ON:
+    if kind == "item" and BULLET.match(second) and not (block[0] == "prose" and dangles(first) and not is_apart):
+        return False
+    if first.endswith(".") and not is_apart and block[0] in ("prose", "item"):  # or is it `on the 3rd of` in digits?
+        is_open = last[1] not in sentence_ends(text, last[0], line[1], typed=True)
+    if is_open and not is_apart and (second[0] in _GOES_ON or _closes(text, block, last, second)):
         return True
     if is_open and not is_apart and block[0] == "prose" and _TERMINATED.search(second) and dangles(first):
         return True  # "…for the house in" and "Overton on 5 March 2025.", which looks like a row
     if is_open and _is_note(first, second):
         return False
+    if is_open and not is_apart and second[0] == "(" and block[0] == "prose" and _TERMINATED.search(second):
+        return len(first) >= _NARROWEST and not is_heading(first)
     if first.endswith(";") and second[0].islower() and (block[0], kind) == ("prose", "prose") and not is_apart:
         return True
     if second.startswith("//"):  # an address that was broken after `https:`
@@ -588,7 +652,7 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return False
     if _SECTION.match(first) and is_open and "?" in second and not is_apart:
         return True
-    if second[0].islower() and is_open and block[0] in ("prose", "item"):
+    if second[0].islower() and is_open and (block[0] in ("prose", "item") or (block[0] == "keyed" and kind == "prose")):
         return not (first.isupper() and len(first.split()) <= _TITLE_WORDS)
     if second[0].isupper() and (is_apart or (is_open and _are_alike(first, second))):
         return False
@@ -601,6 +665,8 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         and not is_apart
     ):
         return not _AMOUNTS.fullmatch(first)  # a paragraph of which a line begins with a number
+    if kind == "row" and is_open and not is_apart and block[0] in ("prose", "item") and _TERMINATED.search(second):
+        return len(first) >= full and not _AMOUNTS.fullmatch(first)
     if is_apart or kind == "row" or block[0] == "row":
         # A line of a paragraph may be made of numbers: it follows a full line that has not ended.
         return not is_apart and block[0] in ("prose", "item") and is_open and len(first) >= full and len(second) >= full
@@ -611,6 +677,14 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
     if kind == "keyed" or block[0] == "keyed" or is_heading(first) != is_heading(second):
         return False
     return is_open and max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= _BLOCK
+
+
+def _closes(text: str, block: tuple[Kind, int, int], last: Span, second: str) -> bool:
+    """Return whether a line closes a bracket that a paragraph or item has opened."""
+    opened = text.rfind("(", max(block[1], last[1] - _BLOCK), last[1])
+    if opened < 0 or block[0] not in ("prose", "item") or text.find(")", opened, last[1]) >= 0:
+        return False
+    return 0 <= second.find(")") < (second.find("(") if "(" in second else len(second))
 
 
 def _is_note(first: str, second: str) -> bool:

@@ -17,7 +17,10 @@ BLOCK = 160
 
 _NUMBER = re.compile(r"\d")
 _SENTENCE_ENDS = (".", "!", "?")
-BULLET = re.compile(r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?[a-zA-Z0-9]{1,3}[.)]\s|§|[IVXLC]+\s[-–—]\s|Art\.\s)")
+BULLET = re.compile(  # `(FDA) rules` and `U. S. courts` go on a sentence
+    r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?(?:\d{1,3}[a-zA-Z]?|[a-zA-Z]\d?|[ivxlc]{2,5}|[IVXLC]{2,5})[.)]\s(?![A-Z]\.)|§|[IVXLC]+\s[-–—]\s|"
+    r"Art\.\s)"
+)
 _LEANS = frozenset(  # words that point to the sentence before
     """it this that these those they he she such but however also therefore thus and or ele ela eles elas este esta
     estes estas esse essa isso mas porém também portanto assim e este esto estos estas ese esa pero además también
