@@ -64,7 +64,7 @@ _FEWEST_ENTRIES = 3
 _WIDE, _FULL = 45, 0.7  # characters of a full line, and its share of the usual length of a line
 _AROUND = 8  # lines before and after a line in which a narrow column is looked for
 _NARROWEST, _FEWEST_BROKEN = 20, 3  # characters of a line of a column, and lines that go on in small letters
-_DRAWN = 60  # characters; DocMind draws 78 to 80 on a line of a paragraph, fewer of wide letters
+_FILLED, _NARROW_SHEET = 0.75, 40  # share of the widest line that a drawn line fills, and its least characters
 _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
 _DECIMAL = re.compile(r"\d[.,]\d|%")
@@ -505,17 +505,20 @@ def _drawn(text: str, structure: Sequence[PageBlock]) -> set[int]:
 
     Lines that are kept as they are have no such breaks, and a break that the file has stays one.
     """
-    found: set[int] = set()
-    for block in structure:
-        said = text[block.start : block.end].strip()
-        if block.kind != "paragraph" or "  " in said or "\n\n" in said:
-            continue
-        lines = [match.span() for match in re.finditer(r"[^\n]+", text[block.start : block.end])]
-        for (start, end), (after, stop) in pairwise(lines):
-            word = text[block.start + after : block.start + stop].split(" ", 1)[0]
-            if end - start + 1 + len(word) >= _DRAWN:
-                found.add(block.start + after)
-    return found
+    paragraphs = [
+        [(block.start + line.start(), line.group()) for line in re.finditer(r"[^\n]+", said)]
+        for block in structure
+        if block.kind == "paragraph"
+        and "  " not in (said := text[block.start : block.end].rstrip()).lstrip()
+        and "\n\n" not in said
+    ]
+    widest = max((len(line) for lines in paragraphs for _at, line in lines), default=0)
+    return {
+        at
+        for lines in paragraphs
+        for (_above, line), (at, following) in pairwise(lines)
+        if len(line) + 1 + len(following.split(" ", 1)[0]) >= _FILLED * max(widest, _NARROW_SHEET)
+    }
 
 
 def _blocks(
