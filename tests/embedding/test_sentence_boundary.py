@@ -36,6 +36,7 @@ def test_labelled_sentences(passage: str) -> None:
     "text",
     [
         "See State v. Towery, 204 Ariz. 386, 390.",
+        "Nothing in Ariz. Rev. Stat. Ann. § 41 helps.",
         "See Order in State v. Rose, No. CR2007, p. 3.",
         "F. N. Sheats and J. B. Hess wrote it.",
         "It was followed' . . . and kept.",
@@ -53,6 +54,24 @@ def test_words_that_are_abbreviations_too() -> None:
         "The rest is older.",
     ]
     assert cut("So says art. III of the law.") == ["So says art. III of the law."]
+
+
+@each_of(
+    "sentences",
+    [
+        ["Die Kündigung ist bis zum 30. Juni des Jahres möglich.", "Danach gilt der Vertrag weiter."],
+        ["Das Protokoll der 14. Sitzung wird genehmigt.", "Es gilt bis zu seinem 23. Geburtstag."],
+        ["Der Betrag wird am 3. eines Monats fällig und stieg im Jahr 2023.", "Kosten für Wasser kommen dazu."],
+        ["Mødet holdes den 14. Juni i foreningens hus.", "Alle medlemmer er velkomne til at deltage i mødet."],
+    ],
+)
+def test_a_number_with_a_full_stop_is_an_ordinal_where_they_are_written_so(sentences: list[str]) -> None:
+    assert cut(" ".join(sentences)) == sentences
+
+
+def test_a_number_ends_a_sentence_in_other_languages() -> None:
+    sentences = ["The number of the members of the club is 14.", "Sessions are held in the house of the club."]
+    assert cut(" ".join(sentences)) == sentences
 
 
 def test_typed_sentences_may_begin_small() -> None:

@@ -921,7 +921,7 @@ def _units_of(index: int, page: _Page, terms: list[str]) -> list[_Unit]:
     for heading, one in page.passages:
         own = _meets(page.text[one.start : one.end], terms)
         adds = one.lead is None or (own > _meets(page.text[slice(*one.lead)], terms)).any()
-        if not adds and not (one.is_row or one.is_quoted or one.field):
+        if not adds and not (one.is_row or one.is_quoted or one.field or one.leans):
             one = replace(one, lead=None)  # what stands above already says all that this adds
         if one.end - one.start >= SHORTEST:
             text = one.text(page.text)

@@ -17,7 +17,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Literal
 
-from docmind.answers.sentences import BULLET, SHORT_LINE, dangles, is_row, sentences
+from docmind.answers.sentences import BULLET, SHORT_LINE, dangles, is_row, leans, sentences
 from docmind.blocks import PageBlock, PageKind
 from docmind.documents import Catalog, PageRecord
 from docmind.embedding import STOP_WORDS, sentence_ends
@@ -63,7 +63,8 @@ _ENTRY = re.compile(rf"[^\W\d_][^.!?;:|\d]{{0,30}}\s(?:[$€£]\s?)?({_AMOUNT})"
 _FEWEST_ENTRIES = 3
 _WIDE, _FULL = 45, 0.7  # characters of a full line, and its share of the usual length of a line
 _AROUND = 8  # lines before and after a line in which a narrow column is looked for
-_NARROWEST, _FEWEST_BROKEN = 20, 3  # characters of a line of a column, and lines that go on in small letters
+_NARROWEST = 20  # characters of a line of a column
+_FEWEST_BROKEN, _BROKEN = 3, 0.05  # lines of a column that go on in small letters, and their share of all
 _FILLED, _NARROW_SHEET = 0.75, 40  # share of the widest line that a drawn line fills, and its least characters
 _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
@@ -154,7 +155,8 @@ class Passage:
 
     `is_whole` tells that it neither begins nor ends in mid-sentence, `is_row` that it is a row, whose lead is a header,
     `is_aside` that the file calls it a caption, header or footer, `is_quoted` that a mail has it from an earlier one.
-    `field` is the name of a line of the header of a mail, or of an invitation.
+    `field` is the name of a line of the header of a mail, or of an invitation. `leans` tells that it begins with a word
+    such as "it", and that its lead is the sentence before it.
     """
 
     start: int
@@ -165,6 +167,7 @@ class Passage:
     is_aside: bool = False
     is_quoted: bool = False
     field: str = ""
+    leans: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -177,7 +180,8 @@ class Passage:
         if self.lead is None:
             return own
         between = page[self.lead[1] : self.start]
-        return f"{page[slice(*self.lead)]}{GAP if between.strip() else chr(10)}{own}"
+        glue = GAP if between.strip() else between if self.leans else "\n"
+        return f"{page[slice(*self.lead)]}{glue}{own}"
 
     def spans(self) -> tuple[Span, ...]:
         return ((self.start, self.end),) if self.lead is None else (self.lead, (self.start, self.end))
@@ -193,6 +197,7 @@ class _Unit:
     is_cut: bool = False  # its last line is as long as lines are, and has no end
     lead: Span | None = None
     known: PageBlock | None = None  # what the file says that it is
+    leans: bool = False  # on the sentence before it, which is its lead
 
     @property
     def is_names(self) -> bool:
@@ -274,7 +279,10 @@ def headed_passages(
         is_row = unit.kind == "row"
         field = said.partition(":")[0] if unit.is_field else ""
         found.append(
-            (heading, Passage(unit.start, unit.end, unit.lead, whole, is_row, is_aside, unit.is_quoted, field))
+            (
+                heading,
+                Passage(unit.start, unit.end, unit.lead, whole, is_row, is_aside, unit.is_quoted, field, unit.leans),
+            )
         )
     return found
 
@@ -466,6 +474,11 @@ def _units(text: str, running: Collection[str], structure: Sequence[PageBlock]) 
         if is_fragment or is_open or (kind == "prose" and text[start:end].endswith((";", ","))):
             units[-1].is_cut = True
     _set_leads(text, units)
+    for before, unit in pairwise(units):
+        if before.block == unit.block and unit.lead is None and leans(text[unit.start : unit.end], text):
+            first = before.lead[0] if before.leans and before.lead else before.start
+            start = first if unit.end - first <= LONGEST else before.start
+            unit.leans, unit.lead = True, (start, before.end)
     return units
 
 
@@ -482,18 +495,19 @@ def _full(text: str, lines: Sequence[Span]) -> list[int]:
     and go on in small letters, as in a narrow column.
     """
     lengths = [end - start for start, end in lines]
-    page = max(_WIDE, int(_FULL * _usual(lengths)))
     goes_on = [
         length >= _NARROWEST and text[before[1] - 1].isalpha() and text[after[0]].islower()
         for before, after, length in zip(lines, lines[1:], lengths, strict=False)
     ]
-    full = []
-    for at in range(len(lines)):
-        around = slice(max(0, at - _AROUND), at + _AROUND + 1)
-        broken = [length for length, is_broken in zip(lengths[around], goes_on[around], strict=False) if is_broken]
-        is_narrow = len(broken) >= _FEWEST_BROKEN and _usual(lengths[around]) < page / _FULL
-        full.append(int(_FULL * _usual(broken)) if is_narrow else page)
-    return full
+
+    def full(lines: slice, wide: int) -> int:
+        usual = _usual(lengths[lines])
+        broken = [length for length, is_broken in zip(lengths[lines], goes_on[lines], strict=False) if is_broken]
+        is_narrow = len(broken) >= max(_FEWEST_BROKEN, _BROKEN * len(lengths[lines])) and usual < wide / _FULL
+        return int(_FULL * _usual(broken)) if is_narrow else wide
+
+    page = full(slice(None), max(_WIDE, int(_FULL * _usual(lengths))))
+    return [full(slice(max(0, at - _AROUND), at + _AROUND + 1), page) for at in range(len(lines))]
 
 
 def _usual(lengths: Sequence[int]) -> int:
@@ -634,8 +648,14 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         is_open = last[1] not in sentence_ends(text, last[0], line[1], typed=True)
     if is_open and not is_apart and (second[0] in _GOES_ON or _closes(text, block, last, second)):
         return True
-    if is_open and not is_apart and block[0] == "prose" and _TERMINATED.search(second) and dangles(first):
+    if is_open and not is_apart and block[0] in ("prose", "keyed") and _TERMINATED.search(second) and dangles(first):
         return True  # "…for the house in" and "Overton on 5 March 2025.", which looks like a row
+    if is_open and not is_apart and block[0] in ("prose", "keyed") and _LEADERS.search(second):
+        return True  # an entry of a table of contents
+    if is_open and not is_apart and first.isupper() and second.isupper() and block[0] in ("prose", "item"):
+        word = second.partition(" ")[0]
+        if len(word) > 1 and word.lower() in STOP_WORDS:
+            return True  # "UNDER SECTION 13" and "OF THE ACT"
     if is_open and _is_note(first, second):
         return False
     if is_open and not is_apart and second[0] == "(" and block[0] == "prose" and _TERMINATED.search(second):
@@ -852,8 +872,10 @@ def _announced(text: str, units: Sequence[_Unit], at: int) -> _Unit | None:
 
 def _begins_whole(text: str, units: Sequence[_Unit], at: int) -> bool:
     unit = units[at]
-    first = text[unit.start : unit.end].lstrip('"“«‘([*_¿¡—–- ')[:1]
-    if unit.kind not in ("prose", "heading") or not first.islower():
+    said = text[unit.start : unit.end]
+    first = said.lstrip('"“«‘([*_¿¡—–- ')[:1]
+    is_prose = unit.kind in ("prose", "heading") or (unit.kind == "item" and not BULLET.match(said))
+    if not is_prose or not first.islower():
         return True
     if not unit.is_first:
         return bool(_TERMINATED.search(text[units[at - 1].start : units[at - 1].end]))

@@ -42,6 +42,8 @@ _ALWAYS_WITHIN = ("e.g", "i.e", "p.ex", "v.g")
 _LAST_TOKEN = re.compile(r"([^\s(\[\"“«‘*_]+)\.$")
 _WORD = re.compile(r"[^\W\d_]+(?=\s)")
 _NUMBER = re.compile(r"[A-Z]{0,4}\d|[IVXLC]+\b")
+_SHORT = 5  # letters of a word that may be shortened
+_SHORTENED = re.compile(r"(?:[A-Z][a-z]{1,4}\.\s+){0,4}§|(?:[A-Z][a-z]{1,4}\.\s+){1,4}(?:\d|[a-z])")
 _ORDINAL = re.compile(r"(?<![\d.,:/$€£§%-])\d{1,3}\.$")
 _ORDINAL_LANGUAGES = _set("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr")
 """Languages whose ordinals in digits end with a full stop, as of the number formats of CLDR ("{0}." for ordinals)."""
@@ -100,6 +102,8 @@ def _is_abbreviation(before: str, rest: str, following: str) -> bool:
     counted = before[: token.start()].rstrip()[-1:].isdigit()
     if counted and word in _UNITS and written.islower():
         return not first.isupper()
+    if written.istitle() and len(word) <= _SHORT and _SHORTENED.match(following):  # `Rev. Stat. Ann. § 41`
+        return True
     if word in _WITHIN or (counted and first.isdigit() and written.istitle()):  # `204 Ariz. 386`
         return True
     if word in _BEFORE_NUMBERS and (written.islower() or len(word) > 1):  # `N.` is a first name

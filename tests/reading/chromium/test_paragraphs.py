@@ -7,13 +7,13 @@ from docmind.reading.chromium.paragraphs import beside, parts_of, placed
 
 CHAPTER = [
     Block(kind="heading", text="Rent", level=1),
-    Block(kind="paragraph", text="The rent is due on the third working day of each month."),
+    Block(kind="paragraph", text="The rent is due on the third working day of each month: 900 €"),
     Table(rows=[["Flat", "900 euros"]]),
     Block(kind="item", text="It is paid to the bank.", marker="1."),
 ]
 SHEETS = [
     "Rent\nThe rent is due on the\nthird working",
-    "day of each month.\nFlat 900 euros\n1. It is paid to the\nbank.",
+    "day of each month: 900 €\nFlat 900 euros\n1. It is paid to the\nbank.",
 ]
 
 
@@ -29,7 +29,7 @@ def test_a_block_has_a_part_on_each_sheet_that_it_reaches() -> None:
     assert shown(SHEETS) == [
         ("heading", "Rent", ()),
         ("paragraph", "The rent is due on the\nthird working", ("Rent",)),
-        ("paragraph", "day of each month.", ("Rent",)),
+        ("paragraph", "day of each month: 900 €", ("Rent",)),
         ("item", "1. It is paid to the\nbank.", ("Rent",)),
     ]
 

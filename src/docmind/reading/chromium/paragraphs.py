@@ -96,6 +96,6 @@ def _whole(text: str, first: int, last: int, begin: int) -> tuple[int, int]:
     while start > begin and not text[start - 1].isspace():
         start -= 1
     end = last + 1
-    while end < len(text) and not (text[end].isspace() or text[end].isalnum()):
+    while end < len(text) and text[end] != "\n" and not text[end].isalnum():
         end += 1
-    return start + len(text[start:first]) - len(text[start:first].lstrip()), end
+    return start + len(text[start:first]) - len(text[start:first].lstrip()), start + len(text[start:end].rstrip())
