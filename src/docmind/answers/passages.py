@@ -63,8 +63,11 @@ _ENTRY = re.compile(rf"[^\W\d_][^.!?;:|\d]{{0,30}}\s(?:[$€£]\s?)?({_AMOUNT})"
 _FEWEST_ENTRIES = 3
 _WIDE, _FULL = 45, 0.7  # characters of a full line, and its share of the usual length of a line
 _AROUND = 8  # lines before and after a line in which a narrow column is looked for
+_INITIAL = re.compile(r"[A-Z]\.\s[A-Z]")
+_PAIRS = (("(", ")"), ("“", "”"), ("«", "»"))
 _NARROWEST = 20  # characters of a line of a column
-_FEWEST_BROKEN, _BROKEN = 3, 0.05  # lines of a column that go on in small letters, and their share of all
+_FEWEST_BROKEN, _BROKEN = 3, 0.05  # lines that go on in small letters and show the width, and their share of all
+_RAGGED = 0.85  # share of the middle length of such lines that others have at least
 _FILLED, _NARROW_SHEET = 0.75, 40  # share of the widest line that a drawn line fills, and its least characters
 _PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 _DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
@@ -491,8 +494,8 @@ def _bare(text: str, block: PageBlock) -> PageBlock:
 def _full(text: str, lines: Sequence[Span]) -> list[int]:
     """Return for each line the length from which on it may have ended because the next word had no room.
 
-    It is a share of the usual length of lines: on the page, or around the line where several lines nearby are short
-    and go on in small letters, as in a narrow column.
+    It is a share of the usual length of lines on the page, and less where lines nearby that go on in small letters are
+    shorter, as in a narrow column.
     """
     lengths = [end - start for start, end in lines]
     goes_on = [
@@ -501,23 +504,19 @@ def _full(text: str, lines: Sequence[Span]) -> list[int]:
     ]
 
     def full(lines: slice, wide: int) -> int:
-        usual = _usual(lengths[lines])
-        broken = [length for length, is_broken in zip(lengths[lines], goes_on[lines], strict=False) if is_broken]
-        is_narrow = len(broken) >= max(_FEWEST_BROKEN, _BROKEN * len(lengths[lines])) and usual < wide / _FULL
-        return int(_FULL * _usual(broken)) if is_narrow else wide
+        broken = sorted(length for length, is_broken in zip(lengths[lines], goes_on[lines], strict=False) if is_broken)
+        is_known = len(broken) >= max(_FEWEST_BROKEN, _BROKEN * len(lengths[lines]))
+        return min(wide, int(_RAGGED * broken[len(broken) // 2])) if is_known else wide
 
-    page = full(slice(None), max(_WIDE, int(_FULL * _usual(lengths))))
+    usual = sorted(lengths)[int(0.8 * (len(lengths) - 1))] if lengths else 0
+    page = full(slice(None), max(_WIDE, int(_FULL * usual)))
     return [full(slice(max(0, at - _AROUND), at + _AROUND + 1), page) for at in range(len(lines))]
 
 
-def _usual(lengths: Sequence[int]) -> int:
-    return sorted(lengths)[int(0.8 * (len(lengths) - 1))] if lengths else 0
+def _drawn(text: str, structure: Sequence[PageBlock]) -> dict[int, bool]:
+    """Return where lines of known paragraphs begin, with whether they go on the one above: DocMind broke it there.
 
-
-def _drawn(text: str, structure: Sequence[PageBlock]) -> set[int]:
-    """Return where lines begin that go on the one above because DocMind broke their paragraph when it drew the page.
-
-    Lines that are kept as they are have no such breaks, and a break that the file has stays one.
+    Lines that are kept as they are have no such breaks, and a break that the file has stays one, which is not told.
     """
     paragraphs = [
         [(block.start + line.start(), line.group()) for line in re.finditer(r"[^\n]+", said)]
@@ -527,8 +526,9 @@ def _drawn(text: str, structure: Sequence[PageBlock]) -> set[int]:
         and "\n\n" not in said
     ]
     widest = max((len(line) for lines in paragraphs for _at, line in lines), default=0)
-    return {
-        at
+    begun = {lines[0][0]: False for lines in paragraphs}
+    return begun | {
+        at: True
         for lines in paragraphs
         for (_above, line), (at, following) in pairwise(lines)
         if len(line) + 1 + len(following.split(" ", 1)[0]) >= _FILLED * max(widest, _NARROW_SHEET)
@@ -541,12 +541,12 @@ def _blocks(
     full: Sequence[int],
     running: Collection[str],
     known: Mapping[int, PageBlock],
-    drawn: Collection[int],
+    drawn: Mapping[int, bool],
 ) -> Iterator[tuple[Kind, int, int]]:
     """Yield the kind and the span of every paragraph, list item, row and key with its value.
 
     What belongs to the page and not to its text is left out. `known` are blocks whose kind the file says, by start;
-    at places in `drawn` a line goes on the one above. `full` are the lengths from which on lines are full.
+    `drawn` tells where a line begins a paragraph or goes on the one above, `full` from which length on it is full.
     """
     block: tuple[Kind, int, int] | None = None
     last: Span | None = None
@@ -563,7 +563,7 @@ def _blocks(
                     yield _KNOWN[given.kind], given.start, given.end
             block = last = None
             continue
-        if line[0] in drawn and block is not None:
+        if drawn.get(line[0]) and block is not None:
             is_one = block[0] in ("prose", "item") or " | " in text[slice(*last or line)]
             block = (block[0] if is_one else "prose", block[1], line[1])
             last = line
@@ -575,7 +575,12 @@ def _blocks(
             block = last = None
             continue
         kind = "row" if line[0] in entries else _kind(text[slice(*line)], block[0] if block is not None else None)
-        if block is not None and last is not None and _continues(text, block, last, line, kind, full[at - 1]):
+        is_apart = line[0] in drawn or (last is not None and text.count("\n", last[1], line[0]) > 1)
+        if (
+            block is not None
+            and last is not None
+            and _continues(text, block, last, line, kind, full[at - 1], is_apart=is_apart)
+        ):
             block = (block[0], block[1], line[1])
         else:
             if block is not None:
@@ -636,29 +641,32 @@ def _masked(line: str) -> str:
     return " ".join(_ROMAN.sub("", re.sub(r"[\d.,:/]+", "", line)).split())
 
 
-def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, kind: Kind, full: int) -> bool:
+def _continues(
+    text: str, block: tuple[Kind, int, int], last: Span, line: Span, kind: Kind, full: int, *, is_apart: bool
+) -> bool:
     first, second = text[slice(*last)], text[slice(*line)]
-    is_apart = text.count("\n", last[1], line[0]) > 1
     is_open = not _TERMINATED.search(first) and not _ANNOUNCES.search(first)
     if " | " in first or " | " in second:
         return False
-    if kind == "item" and BULLET.match(second) and not (block[0] == "prose" and dangles(first) and not is_apart):
-        return False
     if first.endswith(".") and not is_apart and block[0] in ("prose", "item"):  # or is it `on the 3rd of` in digits?
         is_open = last[1] not in sentence_ends(text, last[0], line[1], typed=True)
+    is_broken = is_open and not is_apart and block[0] in ("prose", "keyed") and not _is_note(first, second)
+    is_full = len(first) >= full
+    if kind == "item" and BULLET.match(second):  # `of John` and `I. Miller` go on; so do `in the` and `I. part`
+        return is_broken and (dangles(first) or (is_full and _INITIAL.match(second) is not None))
     if is_open and not is_apart and (second[0] in _GOES_ON or _closes(text, block, last, second)):
         return True
-    if is_open and not is_apart and block[0] in ("prose", "keyed") and _TERMINATED.search(second) and dangles(first):
+    if is_broken and dangles(first) and (is_full or _TERMINATED.search(second)):
         return True  # "…for the house in" and "Overton on 5 March 2025.", which looks like a row
-    if is_open and not is_apart and block[0] in ("prose", "keyed") and _LEADERS.search(second):
+    if is_broken and _LEADERS.search(second):
         return True  # an entry of a table of contents
-    if is_open and not is_apart and first.isupper() and second.isupper() and block[0] in ("prose", "item"):
+    if is_broken and first.isupper() and second.isupper():
         word = second.partition(" ")[0]
         if len(word) > 1 and word.lower() in STOP_WORDS:
             return True  # "UNDER SECTION 13" and "OF THE ACT"
     if is_open and _is_note(first, second):
         return False
-    if is_open and not is_apart and second[0] == "(" and block[0] == "prose" and _TERMINATED.search(second):
+    if is_broken and second[0] == "(" and _TERMINATED.search(second):
         return len(first) >= _NARROWEST and not is_heading(first)
     if first.endswith(";") and second[0].islower() and (block[0], kind) == ("prose", "prose") and not is_apart:
         return True
@@ -679,23 +687,16 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
         return not (first.isupper() and len(first.split()) <= _TITLE_WORDS)
     if second[0].isupper() and (is_apart or (is_open and _are_alike(first, second))):
         return False
-    if (
-        second[0].isdigit()
-        and kind == "row"
-        and block[0] == "prose"
-        and is_open
-        and len(first) >= full
-        and not is_apart
-    ):
+    if second[0].isdigit() and kind == "row" and block[0] == "prose" and is_open and is_full and not is_apart:
         return not _AMOUNTS.fullmatch(first)  # a paragraph of which a line begins with a number
     if kind == "row" and is_open and not is_apart and block[0] in ("prose", "item") and _TERMINATED.search(second):
-        return len(first) >= full and not _AMOUNTS.fullmatch(first)
+        return is_full and not _AMOUNTS.fullmatch(first)
     if is_apart or kind == "row" or block[0] == "row":
         # A line of a paragraph may be made of numbers: it follows a full line that has not ended.
-        return not is_apart and block[0] in ("prose", "item") and is_open and len(first) >= full and len(second) >= full
+        return not is_apart and block[0] in ("prose", "item") and is_open and is_full and len(second) >= full
     if not is_open and (first.endswith((";", ":")) or _ANNOUNCES.search(first)):
         return False
-    if len(first) >= full and (is_open or len(second) >= full):
+    if is_full and (is_open or len(second) >= full):
         return not (is_open and is_heading(first) and second[0].isupper())
     if kind == "keyed" or block[0] == "keyed" or is_heading(first) != is_heading(second):
         return False
@@ -703,11 +704,15 @@ def _continues(text: str, block: tuple[Kind, int, int], last: Span, line: Span, 
 
 
 def _closes(text: str, block: tuple[Kind, int, int], last: Span, second: str) -> bool:
-    """Return whether a line closes a bracket that a paragraph or item has opened."""
-    opened = text.rfind("(", max(block[1], last[1] - _BLOCK), last[1])
-    if opened < 0 or block[0] not in ("prose", "item") or text.find(")", opened, last[1]) >= 0:
+    """Return whether a line closes a bracket or quotation that a paragraph or item has opened."""
+    if block[0] not in ("prose", "item"):
         return False
-    return 0 <= second.find(")") < (second.find("(") if "(" in second else len(second))
+    before = text[max(block[1], last[1] - _BLOCK) : last[1]]
+    return any(
+        before.rfind(opening) > before.rfind(closing)
+        and 0 <= second.find(closing) < (second.find(opening) if opening in second else len(second))
+        for opening, closing in _PAIRS
+    )
 
 
 def _is_note(first: str, second: str) -> bool:

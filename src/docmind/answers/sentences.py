@@ -31,8 +31,8 @@ def _set(words: str) -> frozenset[str]:
 
 _LEANS = _set(  # words that point to the sentence before
     """it this that these those he she they such but however also therefore thus and or ele ela eles elas este esta
-    estes estas esse essa esses essas isto isso aquilo mas porém também portanto assim e esto estos ese esa esos esas eso
-    ella ellos ellas él ello pero además también asimismo por y"""
+    estes estas esse essa esses essas isto isso aquilo mas porém também portanto assim e esto estos ese esa esos esas
+    eso ella ellos ellas él ello pero además también asimismo por y"""
 )
 _LEANS_IN = {  # pronouns, demonstratives and connectives that are other words in other languages
     "de": _set(
