@@ -22,15 +22,12 @@ LEADERS = re.compile(r"\.{4,}|(?:\.\s){4,}|…{2,}|_{5,}")
 
 NUMBERS = re.compile(r"[$€£(+-]{0,3}\d[\d.,%()$€£]*(?:\s++[$€£(+—–-]{0,3}\d?[\d.,%()$€£]*){1,12}")  # no words
 
-AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
 
-AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{AMOUNT}){{2,12}}")  # words and at their end two amounts
+WITH_PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
 
-PRICE = re.compile(r"[€£$]\s?\d|\d\s?[€£$]")
+WITH_DASH = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
 
-DASHED = re.compile(r"^[^\W\d_][^.!?:]{0,40}\s[-–—]\s")  # `The Dolphin - lent to Ann`
-
-SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[A-ZÀ-Þ]")  # `14.1 Can I sell it?`
+NUMBERED_SECTION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,4}\.?\s+[\"“¿¡]?[A-ZÀ-Þ]")  # `14.1 Can I sell it?`
 
 PART = re.compile(r"(?:Item|Note|Nota|Chapter|Cap[íi]tulo|Annex|Anexo)\s+(?:\d{1,2}[A-Z]?|[IVXLC]{1,6})\.?\s+[^\W\d_]")
 
@@ -38,7 +35,7 @@ COMPANY = re.compile(r"\b(?:Inc|Ltd|Limited|Corp|Corporation|Company|Co|LLC|PLC|
 
 ADDRESSEE = re.compile(r"(?:To (?:the|our)|Dear|Aos?|A l[ao]s|Estimad[ao]s?|Exm[ao]s?\.?)\s[^.!?]{2,80}[.,:]{0,2}$")
 
-PAGE_NUMBER = re.compile(
+NUMBER_OF_PAGE = re.compile(
     r"[-–—\s\[(]*(?:(?:page|p[áa]gina|p[áa]g\.?|p\.)\s*)?(?:\d{1,4}|[ivxlc]{1,7})"
     r"(?:\s*(?:of|de|/|\|)\s*\d{1,4})?[-–—\s\])]*",
     re.IGNORECASE,
@@ -85,7 +82,7 @@ def is_heading(line: str) -> bool:
     if "," in line or "=" in line or "(" in line:
         return False
     return capitals == len(content) > 1 or (
-        bool(numbered) and words[0][0].isupper() and (len(words) <= 8 or bool(SECTION.match(line)))
+        bool(numbered) and words[0][0].isupper() and (len(words) <= 8 or bool(NUMBERED_SECTION.match(line)))
     )
 
 
@@ -96,6 +93,6 @@ def _is_capitalised(line: str) -> bool:
 def says_nothing(said: str) -> bool:
     """Return whether a few short lines have neither an end nor a verb."""
     lines = said.split("\n")
-    if len(lines) > HEADING_LINES or any(len(line) > TITLE or DASHED.search(line) for line in lines) or "=" in said:
+    if len(lines) > HEADING_LINES or any(len(line) > TITLE or WITH_DASH.search(line) for line in lines) or "=" in said:
         return False
     return not (TERMINATED.search(said) or ANNOUNCES.search(said) or KEYED.match(said) or VERB.search(said))

@@ -11,22 +11,20 @@ from itertools import pairwise
 from typing import Literal
 
 from docmind.answers.page_lines import (
-    AMOUNT,
-    AMOUNTS,
     ANNOUNCES,
-    DASHED,
     KEYED,
     LEADERS,
     NAMED_PART,
+    NUMBER_OF_PAGE,
+    NUMBERED_SECTION,
     NUMBERS,
-    PAGE_NUMBER,
     PART,
-    PRICE,
-    SECTION,
     TERMINATED,
     TITLE,
     TITLE_WORDS,
     VERB,
+    WITH_DASH,
+    WITH_PRICE,
     is_heading,
     says_nothing,
 )
@@ -38,9 +36,11 @@ EDGE = 4  # lines at either end of a page that may be running heads
 
 BLOCK = 160  # characters of fragments that are joined
 
-_LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{AMOUNT}")
+_AMOUNT = r"(?:[$€£(+–-]{0,3}\d(?:[\d.,]*\d)?[%)€]{0,3}|[—–-])"
+_AMOUNTS = re.compile(rf"[^\W\d_].*?(?:\s(?:[$€£]\s)?{_AMOUNT}){{2,12}}")  # words and at their end two amounts
+_LAST_AMOUNT = re.compile(rf"[^\W\d_][^.!?;:]{{0,80}}\s{_AMOUNT}")
 
-_ENTRY = re.compile(rf"[^\W\d_][^.!?;:|\d]{{0,30}}\s(?:[$€£]\s?)?({AMOUNT})")  # `Hot water 760`
+_ENTRY = re.compile(rf"[^\W\d_][^.!?;:|\d]{{0,30}}\s(?:[$€£]\s?)?({_AMOUNT})")  # `Hot water 760`
 
 _FEWEST_ENTRIES = 3
 
@@ -283,7 +283,7 @@ def _only_grow(amounts: Sequence[str]) -> bool:
 
 def _kind(line: str, before: Kind | None) -> Kind:
     """Return the kind of a line; below a row, words with one amount are a row too."""
-    is_amounts = NUMBERS.fullmatch(line) or (AMOUNTS.fullmatch(line) and len(line) <= TITLE)
+    is_amounts = NUMBERS.fullmatch(line) or (_AMOUNTS.fullmatch(line) and len(line) <= TITLE)
     is_sentence = line.endswith(".") and VERB.search(line)
     if " | " in line or ((is_row(line) or is_amounts) and not _POINT.match(line) and not is_sentence):
         return "row"
@@ -296,8 +296,8 @@ def _kind(line: str, before: Kind | None) -> Kind:
 
 def _is_furniture(line: str, running: Collection[str], *, is_edge: bool) -> bool:
     if not is_edge:
-        return bool(PAGE_NUMBER.fullmatch(line)) and not line.isalpha() and len(line) <= 3
-    if PAGE_NUMBER.fullmatch(line) or _COUNTED.search(line) or _ADDRESSED.search(line):
+        return bool(NUMBER_OF_PAGE.fullmatch(line)) and not line.isalpha() and len(line) <= 3
+    if NUMBER_OF_PAGE.fullmatch(line) or _COUNTED.search(line) or _ADDRESSED.search(line):
         return True
     return masked(line) in running and not TERMINATED.search(line)  # a sentence is no running head
 
@@ -328,7 +328,7 @@ def _continues(
     if is_broken and first.isupper() and second.isupper():
         word = second.partition(" ")[0]
         if len(word) > 1 and word.lower() in STOP_WORDS:
-            return True  # "UNDER SECTION 13" and "OF THE ACT"
+            return True  # "UNDER NUMBERED_SECTION 13" and "OF THE ACT"
     if is_open and _is_note(first, second):
         return False
     if is_broken and second[0] == "(" and TERMINATED.search(second):
@@ -337,20 +337,20 @@ def _continues(
         return True
     if second.startswith("//"):  # an address that was broken after `https:`
         return True
-    if SECTION.match(second) or PART.match(second) or NAMED_PART.fullmatch(first):
+    if NUMBERED_SECTION.match(second) or PART.match(second) or NAMED_PART.fullmatch(first):
         return False
     if block[0] == "prose" and second[0].isupper() and KEYED.match(second) and (kind == "keyed" or says_nothing(first)):
         return False
-    if SECTION.match(first) and is_open and "?" in second and not is_apart:
+    if NUMBERED_SECTION.match(first) and is_open and "?" in second and not is_apart:
         return True
     if second[0].islower() and is_open and (block[0] in ("prose", "item") or (block[0] == "keyed" and kind == "prose")):
         return not (first.isupper() and len(first.split()) <= TITLE_WORDS)
     if second[0].isupper() and (is_apart or (is_open and _are_alike(first, second))):
         return False
     if second[0].isdigit() and kind == "row" and block[0] == "prose" and is_open and is_full and not is_apart:
-        return not AMOUNTS.fullmatch(first)  # a paragraph of which a line begins with a number
+        return not _AMOUNTS.fullmatch(first)  # a paragraph of which a line begins with a number
     if kind == "row" and is_open and not is_apart and block[0] in ("prose", "item") and TERMINATED.search(second):
-        return is_full and not AMOUNTS.fullmatch(first)
+        return is_full and not _AMOUNTS.fullmatch(first)
     if is_apart or kind == "row" or block[0] == "row":
         # A line of a paragraph may be made of numbers: it follows a full line that has not ended.
         return not is_apart and block[0] in ("prose", "item") and is_open and is_full and len(second) >= full
@@ -383,4 +383,4 @@ def _is_note(first: str, second: str) -> bool:
 
 def _are_alike(first: str, second: str) -> bool:
     """Return whether two lines are entries of one list: both with a price, or with a dash after their key."""
-    return any(form.search(first) and form.search(second) for form in (PRICE, DASHED))
+    return any(form.search(first) and form.search(second) for form in (WITH_PRICE, WITH_DASH))

@@ -22,12 +22,12 @@ from docmind.answers.page_lines import (
     COMPANY,
     HEADING_LINES,
     LEADERS,
+    NUMBER_OF_PAGE,
     NUMBERS,
-    PAGE_NUMBER,
-    PRICE,
     TERMINATED,
     TITLE,
     VERB,
+    WITH_PRICE,
     is_heading,
     says_nothing,
 )
@@ -297,7 +297,7 @@ def nearest_heading(text: str, at: int) -> str:
     It takes microseconds where `headed_passages` takes milliseconds, and knows nothing of lists and running heads.
     """
     lines = (" ".join(line.split()) for line in reversed(text[:at].splitlines()))
-    return next((line for line in lines if is_heading(line) and not PAGE_NUMBER.fullmatch(line)), "")
+    return next((line for line in lines if is_heading(line) and not NUMBER_OF_PAGE.fullmatch(line)), "")
 
 
 def has_verb(text: str) -> bool:
@@ -471,7 +471,7 @@ def _names_above(text: str, units: Sequence[_Unit], at: int) -> Span | None:
     line = text[start:end]
     if above.kind not in ("prose", "heading", "keyed") or len(line) > TITLE or VERB.search(line):
         return None
-    if PRICE.search(line) or _DECIMAL.search(line):
+    if WITH_PRICE.search(line) or _DECIMAL.search(line):
         return None
     return None if TERMINATED.search(line) or above.is_cut or " " not in line else (start, end)
 
