@@ -558,3 +558,23 @@ def test_a_word_that_leans_in_one_language_stands_alone_in_another() -> None:
         "O tratamento de dados pessoais depende do consentimento do titular. Lei posterior define as exceções da regra."
     )
     assert quotes(text) == [text[: text.index("Lei ") - 1], text[text.index("Lei ") :]]
+
+
+def test_a_colon_in_the_middle_of_a_paragraph_makes_no_key() -> None:
+    text = (
+        "The results were shown to the members of the society at the meeting of the Association for\n"
+        "Moths and Hedges in May, and again at the meeting of the Association for Computational\n"
+        "Linguistics: Human Language Technologies in Seattle.\nThe next meeting is in Porto."
+    )
+    assert quotes(text) == [text[: text.index("\nThe next")], "The next meeting is in Porto."]
+    keys = "Address of the club for claims and for letters to the board: Mill Quay 4\nTelephone: 0555 014"
+    assert quotes(keys) == keys.split("\n")
+
+
+def test_a_semicolon_between_brackets_ends_no_line() -> None:
+    text = (
+        "To weigh a claim one often has to look at several pieces of evidence (Lind et al., 2020;\n"
+        "Cole et al., 2020; Hill and Marsh, 2021; Vance and Dray, 2021; Collop and Parry, 2022;\n"
+        "Kemble, 2023). This is slow."
+    )
+    assert quotes(text)[0] == text[: text.index(" This")]

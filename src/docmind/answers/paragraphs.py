@@ -319,7 +319,9 @@ def _continues(
     is_full = len(first) >= full
     if kind == "item" and BULLET.match(second):  # `of John` and `I. Miller` go on; so do `in the` and `I. part`
         return is_broken and (dangles(first) or (is_full and _INITIAL.match(second) is not None))
-    if is_open and not is_apart and (second[0] in _GOES_ON or _closes(text, block, last, second)):
+    if not is_apart and (is_open or first.endswith(";")) and _is_within(text, block, last, second, is_full=is_full):
+        return True
+    if is_open and not is_apart and second[0] in _GOES_ON:
         return True
     if is_broken and dangles(first) and (is_full or TERMINATED.search(second)):
         return True  # "…for the house in" and "Overton on 5 March 2025.", which looks like a row
@@ -339,7 +341,9 @@ def _continues(
         return True
     if NUMBERED_SECTION.match(second) or PART.match(second) or NAMED_PART.fullmatch(first):
         return False
-    if block[0] == "prose" and second[0].isupper() and KEYED.match(second) and (kind == "keyed" or says_nothing(first)):
+    is_running = is_full and is_open and block[1] < last[0]  # a paragraph of two lines or more
+    is_key = second[0].isupper() and KEYED.match(second) is not None
+    if block[0] == "prose" and is_key and not is_running and (kind == "keyed" or says_nothing(first)):
         return False
     if NUMBERED_SECTION.match(first) and is_open and "?" in second and not is_apart:
         return True
@@ -363,14 +367,14 @@ def _continues(
     return is_open and max(len(first), len(second)) <= SHORT_LINE and line[1] - block[1] <= BLOCK
 
 
-def _closes(text: str, block: tuple[Kind, int, int], last: Span, second: str) -> bool:
-    """Return whether a line closes a bracket or quotation that a paragraph or item has opened."""
+def _is_within(text: str, block: tuple[Kind, int, int], last: Span, second: str, *, is_full: bool) -> bool:
+    """Return whether an opened bracket or quotation goes on: the next line closes it, or this one is full."""
     if block[0] not in ("prose", "item"):
         return False
     before = text[max(block[1], last[1] - BLOCK) : last[1]]
     return any(
         before.rfind(opening) > before.rfind(closing)
-        and 0 <= second.find(closing) < (second.find(opening) if opening in second else len(second))
+        and (is_full or 0 <= second.find(closing) < (second.find(opening) if opening in second else len(second)))
         for opening, closing in _PAIRS
     )
 
