@@ -36,6 +36,7 @@ def test_labelled_sentences(passage: str) -> None:
     "text",
     [
         "See State v. Towery, 204 Ariz. 386, 390.",
+        "The call begins at 4:30 p.m. ET on Monday.",
         "Nothing in Ariz. Rev. Stat. Ann. § 41 helps.",
         "See Order in State v. Rose, No. CR2007, p. 3.",
         "F. N. Sheats and J. B. Hess wrote it.",

@@ -38,6 +38,7 @@ _LAST = _set("al bros cit co corp etc inc jr llc ltd ltda uu")
 _UNITS = _set("g h l m min s sec seg")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _HOURS = ("a.m", "p.m")
+_ZONE = re.compile(r"[A-Z]{2,4}\b")  # `4:30 p.m. ET`
 _ALWAYS_WITHIN = ("e.g", "i.e", "p.ex", "v.g")
 _LAST_TOKEN = re.compile(r"([^\s(\[\"“«‘*_]+)\.$")
 _WORD = re.compile(r"[^\W\d_]+(?=\s)")
@@ -97,7 +98,7 @@ def _is_abbreviation(before: str, rest: str, following: str) -> bool:
     if _HEADING.search(before):
         return True
     if _ACRONYM.fullmatch(word):
-        is_new = _starts(following) or (word in _HOURS and first.isupper())
+        is_new = _starts(following) or (word in _HOURS and first.isupper() and not _ZONE.match(following))
         return word in _ALWAYS_WITHIN or rest.startswith("(") or not is_new
     counted = before[: token.start()].rstrip()[-1:].isdigit()
     if counted and word in _UNITS and written.islower():
