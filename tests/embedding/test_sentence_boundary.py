@@ -8,12 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from docmind.documents import language_of
 from docmind.embedding import sentence_ends
 from each import each_of
 
 _LINES = Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines()
 PASSAGES = [line for line in _LINES if not line.startswith(("#", "["))]
 MISSED = ("iPhone sales", "α-Tubulin")  # sentences that begin with a small letter
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known_languages() -> None:
+    """Load what tells languages apart, which takes half a second, before a test needs it."""
+    language_of("The mill was founded by two sisters, and it grinds wheat and rye.")
 
 
 def cut(text: str, *, typed: bool = False) -> list[str]:
