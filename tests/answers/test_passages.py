@@ -15,6 +15,7 @@ from docmind.answers.passages import (
     passages,
 )
 from docmind.blocks import Block, PageBlock, Table
+from docmind.documents import language_of
 from docmind.reading.formats.typeset import flow
 from each import each_of
 
@@ -28,6 +29,12 @@ LEASE = (
     "12"
 )
 TABLE = "name | trade | phone\nBen Cole | plumber | 555 0199\nAnna Lind | electrician | 555 0142"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known_languages() -> None:
+    """Load what tells languages apart, which takes half a second, before a test needs it."""
+    language_of("The mill was founded by two sisters, and it grinds wheat and rye.")
 
 
 def quotes(text: str) -> list[str]:
@@ -141,11 +148,11 @@ def test_a_few_words_below_a_heading_come_with_it() -> None:
     ],
 )
 def test_lines_without_a_verb_among_sentences_are_titles(title: str, found: list[tuple[str, bool]]) -> None:
-    text = f"{title}\nThe mill was founded by two sisters. It grinds wheat and rye."
+    text = f"{title}\nThe mill was founded by two sisters. Since then wheat is ground."
     assert [(one.text(text), one.is_whole) for one in passages(text)] == [
         *found,
         ("The mill was founded by two sisters.", True),
-        ("It grinds wheat and rye.", True),
+        ("Since then wheat is ground.", True),
     ]
 
 
@@ -449,3 +456,130 @@ def test_a_method_beside_prose_is_quoted_as_a_whole() -> None:
         "class Desk {",
         "def ask(self, question):\n        return self.find(question)",
     ]
+
+
+COLUMN = (
+    "The flats are let by the mill, and a\n"
+    "contract of two pages says what is to be\n"
+    "kept. A tenant who leaves the house pays\n"
+    "for the water of the last month, and\n"
+    "Sunday is a day of rest. Whoever comes\n"
+    "late pays for the whole month at once."
+)
+
+
+def test_sentences_of_a_narrow_column_go_on_over_its_lines() -> None:
+    said = [quote.replace("\n", " ") for quote in quotes(f"{COLUMN}\nHouse Rules\n{COLUMN}")]
+    assert said[1:3] == [
+        "A tenant who leaves the house pays for the water of the last month, and Sunday is a day of rest.",
+        "Whoever comes late pays for the whole month at once.",
+    ]
+    assert not any("House Rules" in quote for quote in said)
+
+
+def test_short_lines_that_nothing_breaks_are_no_column() -> None:
+    address = "Mill Trust of the Seven Valleys\nThird Floor at Harbour Street\nOld Town of Northport"
+    assert "Mill Trust of the Seven Valleys\nThird Floor at Harbour Street\nOld Town of Northport" not in quotes(
+        f"{address}\nThe mill grinds wheat and rye."
+    )
+
+
+def drawn(*blocks: Block) -> list[tuple[str, list[str]]]:
+    """Return the text of each sheet on which blocks are drawn, and its quotes, each on one line."""
+    return [
+        (sheet.text, [" ".join(one.text(sheet.text).split()) for one in passages(sheet.text, (), sheet.blocks)])
+        for sheet in flow(blocks, "a.md", 9)
+    ]
+
+
+def test_lines_of_a_paragraph_that_docmind_drew_leave_no_break() -> None:
+    said = (
+        "Member of the trust since May 2019: Hall 12 and 14 of the old mill at the quay "
+        "and Hall 16 of 1904 and 1911 beside it."
+    )
+    [(text, found)] = drawn(Block(kind="paragraph", text=said))
+    assert "\nand Hall 16" in text, "the second line looks like a row no more"
+    assert found == [said]
+
+
+def test_a_line_break_of_the_file_stays_one() -> None:
+    [(_text, found)] = drawn(Block(kind="paragraph", text="Mill Trust: Northport\u2028Bank: Corran Savings Bank"))
+    assert found == ["Mill Trust: Northport", "Bank: Corran Savings Bank"]
+
+
+def test_no_paragraph_of_a_few_lines_is_divided_between_sheets() -> None:
+    said = "The mill grinds wheat and rye on every working day of the year, and the miller lives above it. " * 5
+    sheets = drawn(*[Block(kind="paragraph", text=said.strip())] * 20)
+    assert len(sheets) > 1
+    assert all(text.startswith("The mill grinds") and text.endswith("above it.") for text, _found in sheets)
+
+
+def test_an_open_bracket_is_closed_on_the_next_line() -> None:
+    text = (
+        "XIV - to hear those who are responsible for the regulation of each sector (as in the version of\n"
+        "Measure 869, 2018)\nXV - to consult the regulators.\nThe council meets twice a year in the town hall."
+    )
+    assert quotes(text)[0].endswith("Measure 869, 2018)")
+
+
+def test_capitals_go_on_at_a_function_word() -> None:
+    text = "A REPORT IS DUE UNDER SECTION 13 OR 15(D)\nOF THE SECURITIES ACT.\nIt is due each year in May."
+    assert quotes(text)[0] == "A REPORT IS DUE UNDER SECTION 13 OR 15(D)\nOF THE SECURITIES ACT."
+
+
+def test_a_number_in_capitals_belongs_to_its_sentence() -> None:
+    text = "THIRTY-SECOND POINT. The deputies are called within two years. Others follow."
+    assert quotes(text) == ["THIRTY-SECOND POINT. The deputies are called within two years.", "Others follow."]
+
+
+@each_of(
+    "text",
+    [
+        "The mill was founded by two sisters. It grinds wheat and rye.",
+        "Der Verein hat einen Vorstand aus fünf Personen gewählt. Er tagt einmal im Monat in der Mühle.",
+        "La caldera se revisa cada año antes del invierno. Ella calienta el agua de toda la casa.",
+        "Le conseil a choisi une nouvelle entreprise de ménage. Elle commence son travail au mois de mai.",
+    ],
+)
+def test_a_sentence_that_leans_on_another_comes_with_it(text: str) -> None:
+    cut = text.index(". ") + 1
+    assert quotes(text) == [text[:cut], text]
+    [_first, leaning] = passages(text)
+    assert (leaning.lead, leaning.start, leaning.leans) == ((0, cut), cut + 1, True)
+
+
+def test_several_that_lean_come_with_the_one_that_does_not() -> None:
+    text = "The mill was founded by two sisters. It grinds wheat. It is open on weekdays."
+    assert quotes(text)[-1] == text
+
+
+def test_no_sentence_leans_on_another_paragraph() -> None:
+    text = "The mill was founded by two sisters.\n\nIt grinds wheat and rye."
+    assert quotes(text) == text.split("\n\n")
+
+
+def test_a_word_that_leans_in_one_language_stands_alone_in_another() -> None:
+    text = (
+        "O tratamento de dados pessoais depende do consentimento do titular. Lei posterior define as exceções da regra."
+    )
+    assert quotes(text) == [text[: text.index("Lei ") - 1], text[text.index("Lei ") :]]
+
+
+def test_a_colon_in_the_middle_of_a_paragraph_makes_no_key() -> None:
+    text = (
+        "The results were shown to the members of the society at the meeting of the Association for\n"
+        "Moths and Hedges in May, and again at the meeting of the Association for Computational\n"
+        "Linguistics: Human Language Technologies in Seattle.\nThe next meeting is in Porto."
+    )
+    assert quotes(text) == [text[: text.index("\nThe next")], "The next meeting is in Porto."]
+    keys = "Address of the club for claims and for letters to the board: Mill Quay 4\nTelephone: 0555 014"
+    assert quotes(keys) == keys.split("\n")
+
+
+def test_a_semicolon_between_brackets_ends_no_line() -> None:
+    text = (
+        "To weigh a claim one often has to look at several pieces of evidence (Lind et al., 2020;\n"
+        "Cole et al., 2020; Hill and Marsh, 2021; Vance and Dray, 2021; Collop and Parry, 2022;\n"
+        "Kemble, 2023). This is slow."
+    )
+    assert quotes(text)[0] == text[: text.index(" This")]

@@ -8,12 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from docmind.documents import language_of
 from docmind.embedding import sentence_ends
 from each import each_of
 
 _LINES = Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines()
 PASSAGES = [line for line in _LINES if not line.startswith(("#", "["))]
 MISSED = ("iPhone sales", "α-Tubulin")  # sentences that begin with a small letter
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known_languages() -> None:
+    """Load what tells languages apart, which takes half a second, before a test needs it."""
+    language_of("The mill was founded by two sisters, and it grinds wheat and rye.")
 
 
 def cut(text: str, *, typed: bool = False) -> list[str]:
@@ -36,6 +43,8 @@ def test_labelled_sentences(passage: str) -> None:
     "text",
     [
         "See State v. Towery, 204 Ariz. 386, 390.",
+        "The call begins at 4:30 p.m. ET on Monday.",
+        "Nothing in Ariz. Rev. Stat. Ann. § 41 helps.",
         "See Order in State v. Rose, No. CR2007, p. 3.",
         "F. N. Sheats and J. B. Hess wrote it.",
         "It was followed' . . . and kept.",
@@ -53,6 +62,24 @@ def test_words_that_are_abbreviations_too() -> None:
         "The rest is older.",
     ]
     assert cut("So says art. III of the law.") == ["So says art. III of the law."]
+
+
+@each_of(
+    "sentences",
+    [
+        ["Die Kündigung ist bis zum 30. Juni des Jahres möglich.", "Danach gilt der Vertrag weiter."],
+        ["Das Protokoll der 14. Sitzung wird genehmigt.", "Es gilt bis zu seinem 23. Geburtstag."],
+        ["Der Betrag wird am 3. eines Monats fällig und stieg im Jahr 2023.", "Kosten für Wasser kommen dazu."],
+        ["Mødet holdes den 14. Juni i foreningens hus.", "Alle medlemmer er velkomne til at deltage i mødet."],
+    ],
+)
+def test_a_number_with_a_full_stop_is_an_ordinal_where_they_are_written_so(sentences: list[str]) -> None:
+    assert cut(" ".join(sentences)) == sentences
+
+
+def test_a_number_ends_a_sentence_in_other_languages() -> None:
+    sentences = ["The number of the members of the club is 14.", "Sessions are held in the house of the club."]
+    assert cut(" ".join(sentences)) == sentences
 
 
 def test_typed_sentences_may_begin_small() -> None:

@@ -25,7 +25,6 @@ from docmind.answers.kinds import (
     language_of_question,
 )
 from docmind.answers.passages import Passage, has_verb, is_heading
-from docmind.answers.sentences import leans
 from docmind.answers.values import met_spans
 from docmind.documents import PageRecord, Words
 from docmind.embedding import prefix, reads_as_english, sentence_ends, words
@@ -341,14 +340,6 @@ def _names_columns(unit: Unit, page: Page) -> bool:
     below = [page.text[one.start : one.end] for one in rows[1:_LOOKED_BELOW]]
     before = any(one.is_row and 0 < own.start - one.end < 3 for _heading, one in page.passages)
     return len(below) > 1 and not before and all(any(map(str.isdigit, text)) for text in below)
-
-
-def above(page: Page, heading: str, passage: Passage) -> str:
-    """Return what names the subject of a passage: the sentence before one that begins with "it", else its heading."""
-    if not leans(passage.text(page.text)):
-        return heading or page.title
-    before = [one for _heading, one in page.passages if one.end <= passage.start]
-    return max(before, key=lambda one: one.end).text(page.text) if before else heading or page.title
 
 
 def asking_part(question: str) -> str:

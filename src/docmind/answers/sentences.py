@@ -8,21 +8,47 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from docmind.documents import language_of
 from docmind.embedding import STOP_WORDS, sentence_ends
 
 LONGEST = 420  # characters; longer sentences are cut at a semicolon, a comma or a space
 SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to the next sentence
+_LABEL = 4  # words
 SHORT_LINE = 36  # fragments of table cells up to this long are joined, to BLOCK characters
 BLOCK = 160
 
 _NUMBER = re.compile(r"\d")
 _SENTENCE_ENDS = (".", "!", "?")
-BULLET = re.compile(r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?[a-zA-Z0-9]{1,3}[.)]\s|§|[IVXLC]+\s[-–—]\s|Art\.\s)")
-_LEANS = frozenset(  # words that point to the sentence before
-    """it this that these those they he she such but however also therefore thus and or ele ela eles elas este esta
-    estes estas esse essa isso mas porém também portanto assim e este esto estos estas ese esa pero además también
-    asimismo por y""".replace("\n", " ").split(" ")
+BULLET = re.compile(  # `(FDA) rules` and `U. S. courts` go on a sentence
+    r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?(?:\d{1,3}[a-zA-Z]?|[a-zA-Z]\d?|[ivxlc]{2,5}|[IVXLC]{2,5})[.)]\s(?![A-Z]\.)|§|[IVXLC]+\s[-–—]\s|"
+    r"Art\.\s)"
 )
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_LEANS = _set(  # words that point to the sentence before
+    """it this that these those he she they such but however also therefore thus and or ele ela eles elas este esta
+    estes estas esse essa esses essas isto isso aquilo mas porém também portanto assim e esto estos ese esa esos esas
+    eso ella ellos ellas él ello pero además también asimismo por y"""
+)
+_LEANS_IN = {  # pronouns, demonstratives and connectives that are other words in other languages
+    "de": _set(
+        """er sie es dies diese dieser dieses diesem diesen jene jener jenes damit dazu dabei davon dafür dagegen daran
+        darauf darin darüber daher darum deshalb deswegen dadurch danach aber jedoch auch außerdem zudem ebenso so und
+        oder"""
+    ),
+    "fr": _set(
+        """il elle ils elles ce cela ceci cet cette ces celui celle ceux celles mais cependant toutefois aussi donc
+        ainsi et ou"""
+    ),
+    "it": _set(
+        """egli lui lei loro essa essi esso ella ciò questo questa questi queste quello quella quelli quelle ma però
+        anche inoltre quindi perciò così o"""
+    ),
+}
 
 
 def units(text: str) -> list[tuple[int, int]]:
@@ -80,10 +106,16 @@ def dangles(line: str) -> bool:
     return line.rpartition(" ")[2].lower() in STOP_WORDS
 
 
-def leans(text: str) -> bool:
-    """Return whether a sentence begins with a word that points to the one before it."""
-    first = text.lstrip("“\"'(—–- ").partition(" ")[0]
-    return first.strip(",;:").casefold() in _LEANS
+def leans(text: str, page: str = "") -> bool:
+    """Return whether a sentence begins with a word that points to the one before it.
+
+    `page` is the text around it, by which its language is known.
+    """
+    first, *_others = text.lstrip("“\"'(—–- ").split(None, 1) or ("",)
+    word = first.strip(",;:.").casefold()
+    if word in _LEANS or not any(word in others for others in _LEANS_IN.values()):
+        return word in _LEANS
+    return word in _LEANS_IN.get(language_of(page or text), ())
 
 
 def is_row(line: str) -> bool:
@@ -95,11 +127,16 @@ def is_row(line: str) -> bool:
 
 def _sentences(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
     for cut in sentence_ends(text, start, end):
-        if cut - start < SHORTEST:
+        if cut - start < SHORTEST or _is_label(text[start:cut]):
             continue
         yield from shorten(text, start, cut, longest)
         start = cut
     yield from shorten(text, start, end, longest)
+
+
+def _is_label(said: str) -> bool:
+    """Return whether a few words in capitals, such as `THIRTY-SECOND.`, number or name what follows."""
+    return said.isupper() and len(said.split()) <= _LABEL
 
 
 def shorten(text: str, start: int, end: int, longest: int = LONGEST) -> Iterator[tuple[int, int]]:

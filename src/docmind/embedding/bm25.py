@@ -41,6 +41,7 @@ quand ou sont pas pour dans ne quels quelles il elle peut doit cette ce l d qu a
 STOP_WORDS = frozenset((_EN + " " + _PT + " " + _ES).split())
 _ENGLISH = frozenset(_EN.split())
 _FOREIGN = frozenset((_PT + " " + _ES + " " + _OTHERS).split())
+ALL_STOP_WORDS = STOP_WORDS | _FOREIGN
 
 
 class Terms(NamedTuple):

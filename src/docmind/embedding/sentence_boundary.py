@@ -1,7 +1,8 @@
-"""Ends of sentences in English, Portuguese and Spanish prose: pages, written answers, questions, messages.
+"""Ends of sentences in prose: pages, written answers, questions, messages.
 
 Rules over the words on both sides of a stop, for legal and scientific text: a wrong end cuts a quote in mid-sentence,
-a missed one only makes it longer, so in doubt there is none.
+a missed one only makes it longer, so in doubt there is none. The abbreviations are those of English, Portuguese and
+Spanish; a number with a full stop is an ordinal in the languages that write ordinals so.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from docmind.embedding.bm25 import STOP_WORDS, fold
+from docmind.documents import language_of
+from docmind.embedding.bm25 import ALL_STOP_WORDS, STOP_WORDS, fold
 
 _STOP = re.compile(r"([.!?…؟۔]{1,8})[\"”’»)\]*_]{0,6}(?=\s)|[。！？]")
 _OPENING = '"“«‘([*_¿¡'
@@ -36,10 +38,16 @@ _LAST = _set("al bros cit co corp etc inc jr llc ltd ltda uu")
 _UNITS = _set("g h l m min s sec seg")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _HOURS = ("a.m", "p.m")
+_ZONE = re.compile(r"[A-Z]{2,4}\b")  # `4:30 p.m. ET`
 _ALWAYS_WITHIN = ("e.g", "i.e", "p.ex", "v.g")
 _LAST_TOKEN = re.compile(r"([^\s(\[\"“«‘*_]+)\.$")
 _WORD = re.compile(r"[^\W\d_]+(?=\s)")
 _NUMBER = re.compile(r"[A-Z]{0,4}\d|[IVXLC]+\b")
+_SHORT = 5  # letters of a word that may be shortened
+_SHORTENED = re.compile(r"(?:[A-Z][a-z]{1,4}\.\s+){0,4}§|(?:[A-Z][a-z]{1,4}\.\s+){1,4}(?:\d|[a-z])")
+_ORDINAL = re.compile(r"(?<![\d.,:/$€£§%-])\d{1,3}\.$")
+_ORDINAL_LANGUAGES = _set("bs cs da de et eu fi fo hr hu is lb lv nb nn no pl sk sl sr tr")
+"""Languages whose ordinals in digits end with a full stop, as of the number formats of CLDR ("{0}." for ordinals)."""
 _HEADING = re.compile(
     r"(?:^|[:;]\s*)(?:(?:art(?:icle|igo|[íi]culo)?|section|sec(?:ção|ción|tion)?|seção|chapter|cap[íi]tulo|item|"
     r"cl[áa]usula|clause)\.?\s+)?\d{1,3}[.ºª]*$|^par[áa]grafo [úu]nico\.$",
@@ -69,7 +77,11 @@ def _ends(text: str, start: int, match: re.Match[str], end: int, *, typed: bool)
         return False
     if match[1] != ".":
         return True
-    return not _is_abbreviation(text[max(start, match.start() - _LOOK) : match.start() + 1].lstrip(), rest, following)
+    before = text[max(start, match.start() - _LOOK) : match.start() + 1].lstrip()
+    if _is_abbreviation(before, rest, following):
+        return False
+    is_ordinal = _ORDINAL.search(before) is not None and not _starts(following, ALL_STOP_WORDS)
+    return not (is_ordinal and language_of(text) in _ORDINAL_LANGUAGES)
 
 
 def _is_abbreviation(before: str, rest: str, following: str) -> bool:
@@ -86,11 +98,13 @@ def _is_abbreviation(before: str, rest: str, following: str) -> bool:
     if _HEADING.search(before):
         return True
     if _ACRONYM.fullmatch(word):
-        is_new = _starts(following) or (word in _HOURS and first.isupper())
+        is_new = _starts(following) or (word in _HOURS and first.isupper() and not _ZONE.match(following))
         return word in _ALWAYS_WITHIN or rest.startswith("(") or not is_new
     counted = before[: token.start()].rstrip()[-1:].isdigit()
     if counted and word in _UNITS and written.islower():
         return not first.isupper()
+    if written.istitle() and len(word) <= _SHORT and _SHORTENED.match(following):  # `Rev. Stat. Ann. § 41`
+        return True
     if word in _WITHIN or (counted and first.isdigit() and written.istitle()):  # `204 Ariz. 386`
         return True
     if word in _BEFORE_NUMBERS and (written.islower() or len(word) > 1):  # `N.` is a first name
@@ -102,7 +116,7 @@ def _is_abbreviation(before: str, rest: str, following: str) -> bool:
     return len(word) == 1 and word.isalpha() and not (written.isupper() and _starts(following))
 
 
-def _starts(following: str) -> bool:
+def _starts(following: str, function_words: frozenset[str] = STOP_WORDS) -> bool:
     """Return whether a text begins as sentences do: with a function word that has a capital."""
     word = _WORD.match(following)
-    return word is not None and word[0].istitle() and fold(word[0].lower()) in STOP_WORDS
+    return word is not None and word[0].istitle() and fold(word[0].lower()) in function_words

@@ -20,6 +20,7 @@ from PIL import Image
 
 import papers
 from conftest import require
+from docmind.blocks import unpack
 from docmind.config import ReadingSettings
 from docmind.documents.words import Words
 from docmind.errors import CancelledError, EmptyFileError, TooLargeError, UnsupportedFileError
@@ -418,3 +419,21 @@ def left() -> tuple[list[str], list[str]]:
             break
         time.sleep(0.1)
     return processes, [folder.name for folder in folders(os.getpid())]
+
+
+@pytest.mark.slow
+def test_paragraphs_of_a_book_are_known_on_its_sheets_and_not_divided(reader: Reader) -> None:
+    said = " ".join(f"Paragraph {{n}} says in sentence {k} what the mill grinds on a working day." for k in range(5))
+    body = "".join(f"<p>{said.format(n=n)}</p>" for n in range(12))
+    pages, told = read(reader, book([chapter(f"<h1>The mill</h1>{body}<ol><li>Wheat is ground.</li></ol>")]))
+    found = [
+        (block.kind, page.text[block.start : block.end])
+        for page in pages
+        for block in unpack(page.blocks, len(page.text))
+    ]
+    assert told == ""
+    assert len(pages) > 1
+    assert [kind for kind, _text in found] == ["heading", *["paragraph"] * 12, "item"]
+    assert [" ".join(text.split()) for kind, text in found if kind == "paragraph"] == [
+        said.format(n=n) for n in range(12)
+    ]

@@ -28,12 +28,14 @@ _PROLOGUE = re.compile(
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]*);")
 _SOFT_HYPHEN = "\xad"
 # Sheets are ours; a line is never cut off at their edge, and words are what is written, not how it is joined or broken.
+# A paragraph below twelve lines is not divided between two sheets, so that its sentences can be quoted whole.
 # What floats is painted before all lines of a page: a first letter would stand above the title, and not in its word.
 _RULES = """
 @page { size: auto !important; margin: 0.6in !important; }
 html, body { height: auto !important; max-height: none !important; overflow: visible !important;
   position: static !important; column-count: auto !important; overflow-wrap: break-word; }
 * { font-variant-ligatures: none !important; hyphens: manual !important; }
+* { orphans: 6 !important; widows: 6 !important; }
 img, svg { max-width: 100% !important; max-height: 6.6in; }
 pre { white-space: pre-wrap !important; overflow-wrap: anywhere !important; }
 ::first-letter { float: none !important; initial-letter: normal !important; }

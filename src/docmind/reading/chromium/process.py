@@ -18,15 +18,16 @@ import time
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from docmind.blocks import Losses
+from docmind.blocks import Losses, pack, unpack
 from docmind.errors import CorruptFileError, EmptyFileError, TooLargeError, WorkerFailedError
 from docmind.reading.chromium.browser import Chromium, plain_since
 from docmind.reading.chromium.chapter import drawable, letters, letters_of
+from docmind.reading.chromium.paragraphs import Part, beside, parts_of, placed
 from docmind.reading.chromium.print import Paper, Press, Resource
 from docmind.reading.formats import Opened, Rules
 from docmind.reading.formats.epub import Book, Chapters, open_epub
@@ -65,8 +66,10 @@ class Printed:
         name: str,
         rules: Rules,
         losses: tuple[Loss, ...] = (),
+        parts: Sequence[Sequence[Sequence[Part]]] = (),
     ) -> None:
         self.losses = losses
+        self._parts = parts  # of each sheet of each chapter
         self.facts = facts
         self.pages = sum(counts)
         self._chapters, self._name, self._rules = chapters, name, rules
@@ -78,7 +81,10 @@ class Printed:
         if self._open is None or self._open[0] != number:
             self._open = number, _read(self._chapters[number], self._name, self._rules)
         page = self._open[1].page(page_no - self._firsts[number])
-        return replace(page, page_no=page_no)
+        parts = self._parts[number][page_no - self._firsts[number] - 1] if self._parts else ()
+        own = placed(parts, page.text)
+        blocks = pack(beside(own, unpack(page.blocks, len(page.text)))) if own else page.blocks
+        return replace(page, page_no=page_no, blocks=blocks)
 
 
 def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: Callable[[int], None]) -> Printed:
@@ -89,14 +95,17 @@ def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: C
     """
     files: list[bytes] = []
     counts: list[int] = []
+    parts: list[list[list[Part]]] = []
     chapters = Chapters(book, Losses())
     for chapter in book.chapters:
         text = text_of(book.read(chapter))
         if not text.strip():
             continue
-        data, sheets = _Chapter(book, press, rules, chapter, text, chapters).printed(chapter_s)
+        printed = _Chapter(book, press, rules, chapter, text, chapters)
+        data, sheets = printed.printed(chapter_s)
         files.append(data)
         counts.append(sheets)
+        parts.append(printed.parts(data))
         if sum(counts) > rules.max_pages:
             raise TooLargeError(
                 _("{name} fills more than {max_pages} pages.").format(
@@ -107,13 +116,14 @@ def print_book(book: Book, press: Press, rules: Rules, chapter_s: float, done: C
         done(sum(counts))
     if not files:
         raise EmptyFileError(_("{name} holds no chapter.").format(name=book.name))
-    return Printed(book.facts, files, counts, book.name, rules, chapters.losses.found())
+    return Printed(book.facts, files, counts, book.name, rules, chapters.losses.found(), parts)
 
 
 class _Chapter:
     def __init__(self, book: Book, press: Press, rules: Rules, path: str, text: str, chapters: Chapters) -> None:
         self._book, self._press, self._rules, self._path, self._text = book, press, rules, path, text
-        self._letters = letters_of(chapters.blocks(path, text, is_drawn=True))
+        self._given = list(chapters.blocks(path, text, is_drawn=True))
+        self._letters = letters_of(self._given)
         self._hidden, self._appended = frozenset(chapters.hidden), tuple(chapters.appended)
 
     def printed(self, seconds: float) -> tuple[bytes, int]:
@@ -139,6 +149,11 @@ class _Chapter:
             else:
                 return data, sheets
         raise WorkerFailedError(reason)
+
+    def parts(self, data: bytes) -> list[list[Part]]:
+        """Return what each sheet of the printed chapter has of its headings, paragraphs and items."""
+        opened = _read(data, self._book.name, Rules(max_pages=1 << 30))
+        return parts_of(self._given, [opened.text(page_no) for page_no in range(1, opened.pages + 1)])
 
     def _print(self, is_styled: bool, sheet: Paper | None, until: float) -> bytes:
         page = drawable(

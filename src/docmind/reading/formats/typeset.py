@@ -74,6 +74,10 @@ _FACES: dict[Face, tuple[str, int]] = {
 _FACE_OF: dict[str, Face] = {face: face for face in _FACES}  # what a stored sheet may name
 _COLUMN_GAP, _NARROWEST = 18, 60
 _BREAKABLE = 130  # pixels that a column has at least whose long words are broken
+_WHOLE_LINES = 12
+"""Lines of a paragraph that is not divided between two sheets, so that its sentences can be quoted whole.
+
+They are a quarter of a sheet, which is the most that is left empty at its end."""
 CELL_MAX = 2_000  # characters of a cell that are placed
 _NAMES_MAX = 20_000  # characters of the names of columns kept with each page; rows of more fill several sheets by far
 _TALLEST_NAMES = HEIGHT // 3  # pixels of the names of columns that are repeated on each sheet
@@ -320,8 +324,11 @@ class _Flow:
         step = line_height(face)
         if face in ("h1", "h2", "h3", "bold"):
             self._room(3 * step)  # a heading or caption is not left alone at the end of a sheet
+        lines = [placed for words in rows for placed in wrap(words, face, WIDTH - 2 * MARGIN - inset)]
+        if len(lines) <= _WHOLE_LINES and not self._is_paged:
+            self._room(len(lines) * step)
         before = "\n\n"
-        for line, glue in (placed for words in rows for placed in wrap(words, face, WIDTH - 2 * MARGIN - inset)):
+        for line, glue in lines:
             self._room(step)
             self._put(line, before if before == "\n\n" else glue, MARGIN + inset, face)
             before = "\n"
