@@ -181,3 +181,32 @@ def test_words_of_the_label_are_no_matches_in_the_text(docmind: DocMind) -> None
     node = docmind.vault.nodes.of_page(law, 2)[0]
     assert reranker(docmind).matches(asked(docmind, "law"), node) == []
     assert np.array(reranker(docmind).matches(asked(docmind, "law court"), node)).tolist() == [[18, 23]]
+
+
+@pytest.mark.slow
+def test_the_best_passage_of_each_page_is_compared_with_the_question(docmind: DocMind) -> None:
+    question = "who answers for losses"
+    embedder, kept = docmind.embedder, docmind.vault.passage_vectors
+    vector = embedder.embed_query(question)
+    law, birds = (docmind.documents.find(name).doc_id for name in ("law.pdf", "birds.txt"))
+    first, second = f"{law}::page::1", f"{law}::page::2"
+    kept.put(embedder.fingerprint, law, 1, ["far", "near"], np.stack([-vector, vector]))
+    kept.put(embedder.fingerprint, law, 2, ["far"], -vector[None])
+    kept.put(embedder.fingerprint, birds, 1, [], np.zeros((0, embedder.dim), np.float32))
+    found = reranker(docmind).likeness(asked(docmind, question), page_ids(docmind), vector=vector)
+    assert found.passages == pytest.approx({first: 1.0, second: -1.0}, abs=0.01)
+    assert reranker(docmind).likeness(asked(docmind, question), page_ids(docmind)).passages == {}
+
+
+@pytest.mark.slow
+def test_a_search_puts_the_page_of_the_nearest_passage_first(docmind: DocMind) -> None:
+    question = "the court pays"
+    embedder, kept = docmind.embedder, docmind.vault.passage_vectors
+    vector = embedder.embed_query(question)
+    law, birds = (docmind.documents.find(name).doc_id for name in ("law.pdf", "birds.txt"))
+    pages = [(birds, 1), (law, 1), (law, 2)]
+    for nearest in pages[1:]:
+        for page in pages:
+            kept.put(embedder.fingerprint, *page, ["a"], (vector if page == nearest else -vector)[None])
+        (hit, *_others) = docmind.search(question).hits
+        assert (hit.doc_id, hit.page_no) == nearest
