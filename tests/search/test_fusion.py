@@ -297,7 +297,7 @@ def test_two_lists_are_added_on_the_scale_of_the_ranking_before_either() -> None
 def test_best_passages_lift_their_pages_and_leave_those_without_as_they_were() -> None:
     ranked = [("c", 3.0), ("b", 2.0), ("a", 1.0)]
     all_known = lift_first(ranked, {}, {"a": 0.9, "b": 0.5, "c": 0.1}, knows="many languages", first=3)
-    assert dict(all_known) == pytest.approx({"a": 2.0, "b": 2.0, "c": 2.0}), "by a weight of 1 both count the same"
+    assert dict(all_known) == pytest.approx({"a": 1.75, "b": 2.0, "c": 2.25}), "each is moved by 0.75 of the spread"
     some_known = dict(lift_first(ranked, {}, {"a": 0.9, "b": 0.5}, knows="many languages", first=3))
     assert some_known["c"] == 3.0
     assert some_known["a"] > 1.0

@@ -26,10 +26,10 @@ SPARSE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.4, "the language": 
 LATE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.75, "the language": 0.5, "other languages": 0.125}
 """Weight of late interaction, against 1.0 of the whole ranking. MiniLM's tokens do harm in other languages."""
 
-PASSAGE_WEIGHTS: Mapping[Knows, float] = {"many languages": 1.0, "the language": 1.0, "other languages": 0.0}
-"""Weight of the cosine of a page's best passage, against 1.0 of the whole ranking; see ADR 0142.
+PASSAGE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.75, "the language": 0.75, "other languages": 0.0}
+"""Weight of how near a page's best passage is, against 1.0 of the whole ranking; see ADR 0142.
 
-From 0.5 to 2 the pages that are found differ little. What MiniLM makes of other languages neither helps nor harms.
+From 0.5 to 1.5 the pages that are found differ little. What MiniLM makes of other languages neither helps nor harms.
 """
 
 
@@ -121,7 +121,7 @@ def lift_first(
     knows: Knows,
     first: int,
 ) -> list[tuple[str, float]]:
-    """Add late interaction and the cosines of best passages to the `first` pages of a ranking, as `lift` does.
+    """Add late interaction and how near the best passages are to the `first` pages of a ranking, as `lift` does.
 
     Passages count less the fewer of these pages have vectors of theirs: a few of them say little beside the others.
     """

@@ -25,6 +25,7 @@ from docmind.errors import NotFoundError
 from docmind.late_interaction import matches, scores
 from docmind.records.documents import DocumentInfo
 from docmind.search.figures import AS_GOOD, repeating
+from docmind.search.fusion import standardise
 
 PAGES = 25  # of the ranking are scored
 WINDOWS = 8  # of one page at most, and as many of its figures
@@ -42,8 +43,9 @@ class Likeness:
     """MaxSim of pages by page id, which is that of their best window. `nodes` has their windows, best first.
 
     A figure's window that only repeats words of its page counts for the order of the windows alone, unless figures are
-    asked for. `missing` counts pages of which no window has token vectors. `passages` has the cosine of the question
-    with the best passage of each page whose passages have vectors.
+    asked for. `missing` counts pages of which no window has token vectors. `passages` tells how near the question
+    the best passage is of each page whose passages have vectors: its cosine as a distance from the mean, in standard
+    deviations, of the pages in the question's language, or of those in others, whose cosines are lower.
     """
 
     pages: Mapping[str, float]
@@ -64,11 +66,12 @@ class Rerank:
         pages: Mapping[str, Sequence[str]],
         *,
         vector: np.ndarray | None = None,
+        language: str = "",
         wants_figures: bool = False,
     ) -> Likeness:
         """Score pages; `pages` gives for each page id the nodes to prefer. Raises `DamagedError`.
 
-        `vector` is that of the question, `(dim,)`: without one no passages are compared with it.
+        `vector` and `language` are those of the question, `(dim,)`: without a vector no passages are compared.
         """
         beside: set[str] = set()
         windows = {page_id: self._windows(page_id, first, beside) for page_id, first in pages.items()}
@@ -87,7 +90,13 @@ class Rerank:
                 shown = {node_id: score / AS_GOOD if node_id in beside else score for node_id, score in scored.items()}
                 ranked[page_id] = sorted(nodes, key=lambda node: -shown.get(node.node_id, -1.0))
         missing = sum(1 for nodes in windows.values() if nodes) - len(best)
-        return Likeness(best, ranked, missing, self._best_passages(vector, pages) if vector is not None else {})
+        if vector is None:
+            return Likeness(best, ranked, missing, {})
+        near = self._best_passages(vector, pages)
+        own = {page_id for page_id in near if any(node.language == language for node in windows[page_id])}
+        groups = ([page_id for page_id in near if (page_id in own) is is_own] for is_own in (True, False))
+        beside_each_other = [standardise({page_id: near[page_id] for page_id in group}) for group in groups]
+        return Likeness(best, ranked, missing, beside_each_other[0] | beside_each_other[1])
 
     def _best_passages(self, vector: np.ndarray, pages: Iterable[str]) -> dict[str, float]:
         """Return the cosine of the best passage of each page; a page without passages is not among them."""

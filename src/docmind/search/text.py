@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from docmind.answers import nearest_heading
+from docmind.answers import language_of_question, nearest_heading
 from docmind.blocks import PageBlock
 from docmind.config import Settings
 from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, PassageVectors, Words, figures_told
@@ -176,7 +176,7 @@ class TextSearch:
         at = time.perf_counter()
         read: Mapping[str, Sequence[NodeRecord]] = {}
         if tokens is not None:
-            asked = tokens, vector
+            asked = tokens, vector, language_of_question(question)
             pages, read, likeness = self._reranked(asked, pages, nodes, knows, degraded, wants_figures=wanted)
             ranks["rerank"] = _ranks("rerank", sorted(likeness.items(), key=lambda item: -item[1]))
         timings["rerank"] = ms_since(at)
@@ -249,7 +249,7 @@ class TextSearch:
 
     def _reranked(
         self,
-        asked: tuple[QueryTokens, np.ndarray | None],
+        asked: tuple[QueryTokens, np.ndarray | None, str],
         pages: list[tuple[str, float]],
         nodes: Mapping[str, Sequence[str]],
         knows: Knows,
@@ -259,14 +259,16 @@ class TextSearch:
     ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]], Mapping[str, float]]:
         """Return the pages with late interaction added to the first of them, their windows, best first, and MaxSim.
 
-        `asked` are the token vectors of the question and its vector, for the best passage of each page.
+        `asked` are the token vectors of the question, its vector and its language.
         """
-        tokens, vector = asked
+        tokens, vector, language = asked
         if self.rerank is None or not len(tokens.vectors):
             return pages, {}, {}
         try:
             first = {page: nodes.get(page, ()) for page, _unused in pages[:PAGES]}
-            likeness = self.rerank.likeness(tokens, first, vector=vector, wants_figures=wants_figures)
+            likeness = self.rerank.likeness(
+                tokens, first, vector=vector, language=language, wants_figures=wants_figures
+            )
         except DamagedError as error:
             degraded.append(Degraded("late interaction", str(error)))
             return pages, {}, {}
