@@ -70,7 +70,7 @@ def bench_retrieve() -> None:
         docmind.search("warm")
         plainly = settings.model_copy(update={"retrieve": RetrieveSettings(rerank="off")})
         whole = docmind.text_search
-        without = TextSearch(plainly, whole._catalog, whole._nodes, whole._index, whole._embedder)
+        without = TextSearch(plainly, whole._catalog, whole._nodes, whole._index, whole._embedder, whole._passages)
         for question in questions(120):  # by turns: both meet the same moments of this machine
             for times, retrieve in ((late, whole), (off, without)):
                 with times.one():

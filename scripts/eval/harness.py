@@ -50,6 +50,7 @@ def add_missing(docmind: DocMind, folder: Path) -> None:
     for result in docmind.add(uploads, files_total=len(files), progress=show if sys.stdout.isatty() else None):
         if result.status == "refused":
             print(f"refused {result.document}: {result.message}")
+    docmind.ingest.later.passages.catch_up()  # as the open app does in the background
     found, seconds = docmind.documents.all(), time.monotonic() - started
     print(f"{len(found)} documents, {sum(info.pages for info in found)} pages; {len(files)} added in {seconds:.0f} s")
 

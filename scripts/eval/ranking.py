@@ -5,7 +5,8 @@
 Every question is searched once; each hit says its score in every list, so any weights can be tried without another
 search. For each document the weights with the best mean nDCG@5 over the questions of all others are taken, and its own
 questions are ranked with them. The table has these, and what the weights of DocMind give. The pages that late
-interaction scores are the first ones of DocMind's own ranking.
+interaction scores are the first ones of DocMind's own ranking. What is added for the best passage of a page is left out
+of all but the rows of DocMind.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class _Lists:
 
     def judged(self, sparse: float, late: float) -> Judged:
         """Judge the ranking by these weights."""
-        ranked = lift(rank_pages(self.dense.items(), self.sparse, weight=sparse), self.late, weight=late)
+        ranked = lift(rank_pages(self.dense.items(), self.sparse, weight=sparse), [(self.late, late)])
         return judge(self.question, [self.places[page] for page, _ in ranked])
 
 

@@ -270,6 +270,9 @@ class AnswerSettings(_Group):
     sure: float = Field(
         default=0.8, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
     )
+    passages_mb: int = Field(
+        default=1_000, ge=0, description="most space for the vectors of all passages of pages; 0: none are made"
+    )
 
 
 class LLMSettings(_Group):

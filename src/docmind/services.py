@@ -175,7 +175,7 @@ class Services:
         self.index.ready()
         self.start_models()
         if not self.is_read_only:
-            self.ingest.warm()
+            self.ingest.warm(lambda: self.conversations.is_busy)
             self.lookalike.follow()
             self.visual.follow()
             self.folders.follow()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from docmind.config import Settings
-from docmind.documents import Catalog, NodeStore
+from docmind.documents import Catalog, NodeStore, PassageVectors
 from docmind.errors import BehindError, DocMindError, NotFoundError, VaultError
 from docmind.runtime import start_children
 from docmind.storage import (
@@ -100,6 +100,7 @@ class Vault:
             self.artifacts = Artifacts(data_dir / "artifacts", self.keys.keyset, read_only=self.is_read_only)
             opened.callback(self.artifacts.close)
             self.catalog, self.nodes = Catalog(self.database), NodeStore(self.database)
+            self.passage_vectors = PassageVectors(self.database)
             self.clock = OwnClock(self.database)
             if not self.is_read_only:
                 self.remove_former_key()

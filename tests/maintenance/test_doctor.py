@@ -14,6 +14,8 @@ import pytest
 
 from desks import opened, settings_in, text_pdf
 from docmind.application import DocMind
+from docmind.documents import hash_of_text
+from docmind.documents.passage_vectors import pack_passages
 from docmind.errors import CancelledError, VaultError
 from docmind.index.engine import Point
 from docmind.llm.service import OneModel
@@ -291,6 +293,11 @@ CASES = {
         lambda d: inserted(d, "figure_vectors", image="9" * 64, fingerprint="x", vector=b"\0\x3c"),
         "figure-vector-unused",
     ),
+    "lone vectors of passages": case(
+        lambda d: inserted(d, "passage_vectors", doc_id="x", page_no=1, fingerprint="x", made_from=b"",
+                           vectors=pack_passages([], np.zeros((0, 384)))),
+        "passage-vectors-unused",
+    ),
     "lone late row": case(lambda d: (with_late(d), lone_late_row(d))[1], "late-unused"),
     "lost late file": case(lambda d: with_late(d).unlink(), "late-lost"),
     "unnamed late file": case(lambda d: made(data_of(d) / "late" / "0123456789abcdef.i8"), "late-unnamed"),
@@ -353,6 +360,16 @@ CASES = {
     "figure vector": case(
         lambda d: inserted(d, "figure_vectors", fingerprint="x", image="9" * 64, vector=b"\0\x7e"),
         "figure-vector-damaged figure-vector-unused", "full",
+    ),
+    "vectors of passages": case(
+        lambda d: inserted(d, "passage_vectors", fingerprint="x", doc_id=doc_of(d), page_no=1, vectors=b"x",
+                           made_from=hash_of_text(d.vault.catalog.page(doc_of(d), 1).text)),
+        "passage-vectors-damaged", "full",
+    ),
+    "vectors of another text": case(
+        lambda d: inserted(d, "passage_vectors", fingerprint="x", doc_id=doc_of(d), page_no=1, made_from=b"of another",
+                           vectors=pack_passages([], np.zeros((0, 384)))),
+        "passage-vectors-damaged", "full",
     ),
     "marks": case(lambda d: updated(d, "looks", "marks", b"x"), "marks-damaged", "full"),
     "state": case(lambda d: updated(d, "checkpoints", "checkpoint", b"\xc1"), "state-refused", "full", mends=False),

@@ -16,6 +16,8 @@ from desks import opened, talking
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings
 from docmind.errors import CancelledError, ConfigError, DamagedError, NotFoundError
+from docmind.evaluation import read_set
+from docmind.maintenance.measured_library import measured_library
 from docmind.records.documents import Upload
 from docmind.records.evaluation import GOOD, LABELS, NO_SOURCE, Writing
 from docmind_testkit import COLOURS, FakeChatModel
@@ -87,6 +89,13 @@ def test_a_run_that_was_kept_before_language_models_were_measured_is_read(docmin
         )
     assert docmind.evaluation.get(run.run_id) == run
     assert [one.run_id for one in docmind.evaluation.runs()] == [run.run_id]
+
+
+@pytest.mark.slow
+def test_a_set_is_measured_with_all_vectors_that_the_app_makes_by_itself(docmind: DocMind, tmp_path: Path) -> None:
+    chosen = read_set(set_in(tmp_path / "birds"))
+    with measured_library(chosen, docmind.vault.settings, docmind.embedder, lambda done: None) as library:
+        assert library.parts.vault.passage_vectors.missing(docmind.embedder.fingerprint, 9) == []
 
 
 def measured_libraries(folder: Path) -> list[str]:

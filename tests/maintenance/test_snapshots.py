@@ -501,7 +501,7 @@ def older(folder: Path) -> int:
         new = [one for one in docmind.vault.database.all(others) if one not in had_others]
         made = (
             "enclosed", "documents_", "uploads_", "corrections", "figure", "folder_files_", "source_labels",
-            "evaluation_", "said_versions",
+            "evaluation_", "said_versions", "passage_vectors",
         )  # fmt: skip
         with docmind.vault.database.outside() as db:
             for kind, name in (one for one in new if one[1].startswith(made)):

@@ -22,6 +22,7 @@ from docmind.search.fusion import (
     apart,
     best_per_page,
     lift,
+    lift_first,
     looking_alike,
     merged,
     rank_pages,
@@ -267,23 +268,51 @@ def test_late_interaction_is_added_on_the_scale_of_the_ranking() -> None:
     """Of the three pages that it holds the scores spread by 1; c, b, a are -1, 0, +1 of its own spread."""
     spread = (8 / 3) ** 0.5
     ranked = [("c", 6.0), ("b", 4.0), ("a", 2.0), ("z", 1.0)]
-    lifted = lift(ranked, {"c": 0.1, "b": 0.2, "a": 0.3}, weight=0.5)
+    lifted = lift(ranked, [({"c": 0.1, "b": 0.2, "a": 0.3}, 0.5)])
     step = 0.5 * spread * 1.2247449
     assert dict(lifted) == pytest.approx({"c": 6 - step, "b": 4.0, "a": 2 + step, "z": 1.0})
     assert LATE_WEIGHTS["other languages"] < LATE_WEIGHTS["the language"] < LATE_WEIGHTS["many languages"] < 1
 
 
 def test_late_interaction_changes_places_and_sorts_again() -> None:
-    lifted = lift([("a", 1.01), ("b", 1.0), ("c", 0.0)], {"a": 0.1, "b": 0.9, "c": 0.1}, weight=0.5)
+    lifted = lift([("a", 1.01), ("b", 1.0), ("c", 0.0)], [({"a": 0.1, "b": 0.9, "c": 0.1}, 0.5)])
     assert [page for page, _ in lifted] == ["b", "a", "c"]
     assert [score for _, score in lifted] == sorted((score for _, score in lifted), reverse=True)
 
 
 def test_without_late_interaction_nothing_changes() -> None:
     ranked = [("a", 1.0), ("b", 0.5)]
-    assert lift(ranked, {}, weight=0.5) == ranked
-    assert lift(ranked, {"a": 0.3, "b": 0.3}, weight=0.5) == ranked
-    assert lift([], {}, weight=0.5) == []
+    assert lift(ranked, [({}, 0.5)]) == ranked
+    assert lift(ranked, [({"a": 0.3, "b": 0.3}, 0.5)]) == ranked
+    assert lift([], [({}, 0.5)]) == []
+
+
+def test_two_lists_are_added_on_the_scale_of_the_ranking_before_either() -> None:
+    ranked = [("b", 3.0), ("a", 1.0)]
+    late, passages = ({"a": 0.9, "b": 0.1}, 0.5), ({"a": 0.8, "b": 0.2}, 2.0)
+    assert dict(lift(ranked, [late, passages])) == pytest.approx({"a": 1 + 0.5 + 2, "b": 3 - 0.5 - 2})
+    assert lift(ranked, [late, passages]) == lift(ranked, [passages, late])
+
+
+def test_best_passages_lift_their_pages_and_leave_those_without_as_they_were() -> None:
+    ranked = [("c", 3.0), ("b", 2.0), ("a", 1.0)]
+    all_known = lift_first(ranked, {}, {"a": 0.9, "b": 0.5, "c": 0.1}, knows="many languages", first=3)
+    assert dict(all_known) == pytest.approx({"a": 1.75, "b": 2.0, "c": 2.25}), "each is moved by 0.75 of the spread"
+    some_known = dict(lift_first(ranked, {}, {"a": 0.9, "b": 0.5}, knows="many languages", first=3))
+    assert some_known["c"] == 3.0
+    assert some_known["a"] > 1.0
+    assert lift_first(ranked, {}, {"a": 0.9}, knows="many languages", first=3) == ranked
+    assert lift_first(ranked, {}, {"a": 0.9, "b": 0.5}, knows="other languages", first=3) == ranked
+
+
+def test_best_passages_count_less_the_fewer_pages_have_them() -> None:
+    ranked = [("b", 3.0), ("a", 1.0), *((f"z{n}", 0.0) for n in range(6))]
+    added = {
+        first: dict(lift_first(ranked, {}, {"a": 0.9, "b": 0.5}, knows="the language", first=first))["a"] - 1.0
+        for first in (2, 8)
+    }
+    assert added[2] == pytest.approx(4 * added[8])
+    assert added[8] > 0
 
 
 # --- pages that stand apart by their look -----------------------------------------------------------------------------

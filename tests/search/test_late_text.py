@@ -181,3 +181,50 @@ def test_words_of_the_label_are_no_matches_in_the_text(docmind: DocMind) -> None
     node = docmind.vault.nodes.of_page(law, 2)[0]
     assert reranker(docmind).matches(asked(docmind, "law"), node) == []
     assert np.array(reranker(docmind).matches(asked(docmind, "law court"), node)).tolist() == [[18, 23]]
+
+
+@pytest.mark.slow
+def test_the_best_passage_of_each_page_is_compared_with_the_question(docmind: DocMind) -> None:
+    question = "who answers for losses"
+    embedder, kept = docmind.embedder, docmind.vault.passage_vectors
+    vector = embedder.embed_query(question)
+    law, birds = (docmind.documents.find(name).doc_id for name in ("law.pdf", "birds.txt"))
+    first, second = f"{law}::page::1", f"{law}::page::2"
+    kept.put(embedder.fingerprint, law, 1, ["far", "near"], np.stack([-vector, vector]))
+    kept.put(embedder.fingerprint, law, 2, ["far"], -vector[None])
+    kept.put(embedder.fingerprint, birds, 1, [], np.zeros((0, embedder.dim), np.float32))
+    found = reranker(docmind).likeness(asked(docmind, question), page_ids(docmind), vector=vector, language="en")
+    assert found.passages == pytest.approx({first: 1.0, second: -1.0}), "in standard deviations from their mean"
+    assert reranker(docmind).likeness(asked(docmind, question), page_ids(docmind)).passages == {}
+
+
+@pytest.mark.slow
+def test_best_passages_of_pages_in_other_languages_are_compared_with_each_other(docmind: DocMind) -> None:
+    """Their cosines are lower than those of pages in the question's language, whatever they say."""
+    embedder, kept = docmind.embedder, docmind.vault.passage_vectors
+    vector = embedder.embed_query("who answers for losses")
+    across = np.roll(vector, 1) - vector * float(np.roll(vector, 1) @ vector)
+    law, birds = (docmind.documents.find(name).doc_id for name in ("law.pdf", "birds.txt"))
+    for doc_id, page_no, cosine in ((birds, 1, 0.9), (law, 1, 0.3), (law, 2, 0.1)):
+        row = cosine * vector + (1 - cosine**2) ** 0.5 * across / np.linalg.norm(across)
+        kept.put(embedder.fingerprint, doc_id, page_no, ["a"], row[None])
+    with docmind.vault.database.transaction() as db:
+        db.execute("UPDATE nodes SET language = CASE doc_id WHEN ? THEN 'en' ELSE 'pt' END", (birds,))
+    tokens = asked(docmind, "who answers for losses")
+    found = reranker(docmind).likeness(tokens, page_ids(docmind), vector=vector, language="en")
+    near = {f"{birds}::page::1": 0.0, f"{law}::page::1": 1.0, f"{law}::page::2": -1.0}
+    assert found.passages == pytest.approx(near)
+
+
+@pytest.mark.slow
+def test_a_search_puts_the_page_of_the_nearest_passage_first(docmind: DocMind) -> None:
+    question = "the court pays"
+    embedder, kept = docmind.embedder, docmind.vault.passage_vectors
+    vector = embedder.embed_query(question)
+    law, birds = (docmind.documents.find(name).doc_id for name in ("law.pdf", "birds.txt"))
+    pages = [(birds, 1), (law, 1), (law, 2)]
+    for nearest in pages[1:]:
+        for page in pages:
+            kept.put(embedder.fingerprint, *page, ["a"], (vector if page == nearest else -vector)[None])
+        (hit, *_others) = docmind.search(question).hits
+        assert (hit.doc_id, hit.page_no) == nearest

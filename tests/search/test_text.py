@@ -157,7 +157,7 @@ class Missing(FakeEmbedder):
 
 def test_without_the_text_model_words_are_found_and_it_is_said(docmind: DocMind) -> None:
     whole = docmind.text_search
-    lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Missing())
+    lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Missing(), whole._passages)
     found = lame.search(Query("pale blue eggs"))
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
     [degraded] = found.degraded
@@ -252,7 +252,7 @@ class Tokenless(FakeEmbedder):
 
 def test_late_interaction_that_fails_ends_no_search(docmind: DocMind) -> None:
     whole = docmind.text_search
-    lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Tokenless())
+    lame = TextSearch(whole._settings, whole._catalog, whole._nodes, whole._index, Tokenless(), whole._passages)
     found = lame.search(Query("pale blue eggs"))
     assert (found.hits[0].document, found.hits[0].page_no) == ("herons.pdf", 2)
     assert [(one.stage, "not the one" in one.reason) for one in found.degraded] == [("late interaction", True)]

@@ -27,6 +27,7 @@ from .language import language_of, likely_languages, majority, with_ordinals
 from .line_edits import LineEdit, edited_corrections
 from .page_images import IMAGE_SUFFIX, PageImageRef, PageList
 from .page_vectors import PageVectors
+from .passage_vectors import PassageRows, PassageVectors, digest_of, hash_of_text, unpack_passages
 from .reader import LONGEST_SEARCH, Reader
 from .segments import (
     HeldDocument,
@@ -91,6 +92,8 @@ __all__ = [
     "PageList",
     "PageRecord",
     "PageVectors",
+    "PassageRows",
+    "PassageVectors",
     "QueuedFile",
     "Reader",
     "Segment",
@@ -110,6 +113,7 @@ __all__ = [
     "corrected",
     "coverage_of",
     "coverage_text",
+    "digest_of",
     "doc_id_of",
     "earlier_version",
     "earlier_versions",
@@ -120,6 +124,7 @@ __all__ = [
     "fitting_tags",
     "found_facts",
     "hand_over",
+    "hash_of_text",
     "held_documents",
     "held_of",
     "in_title_case",
@@ -146,6 +151,7 @@ __all__ = [
     "texts_of",
     "texts_to_find",
     "topic_of",
+    "unpack_passages",
     "unpack_tokens",
     "unreadable_erasures",
     "versions_in",

@@ -66,6 +66,7 @@ _OF_DOCUMENT = {
     "pages": "pages",
     "figures": "figures",
     "passages": "nodes",
+    "passage_vectors": "passage_vectors",
     "uploads": "uploads",
     "corrections": "corrections",
 }

@@ -2,7 +2,8 @@
 
 A table of 100,000 rows has 13,000 passages, which take a text model minutes, and so do the mails of a mailbox. They are
 found by their words as soon as they are read; the passages get their vectors in the background. What is still to be
-done are passages without a vector, so it is known after a restart too.
+done are passages without a vector, so it is known after a restart too. Behind them come the vectors of all passages of
+pages (`later_passages`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from docmind.documents import NodeRecord
 from docmind.embedding import TextEmbedder, TokenEmbedder, embedded_node, label_of
 from docmind.errors import CancelledError, DamagedError, DocMindError, NotFoundError, VaultError
 from docmind.index import SearchIndex
+from docmind.ingest.later_passages import LaterPassages
 from docmind.runtime import Background, log_mistake
 from docmind.vault import Vault
 
@@ -28,10 +30,18 @@ class LaterVectors:
     """The maker of these vectors. Thread-safe."""
 
     def __init__(
-        self, *, vault: Vault, embedder: TextEmbedder, tokens: TokenEmbedder | None, index: SearchIndex
+        self,
+        *,
+        vault: Vault,
+        embedder: TextEmbedder,
+        tokens: TokenEmbedder | None,
+        index: SearchIndex,
+        passages_mb: int,
     ) -> None:
+        """Set up; `passages_mb` is the most that the vectors of all passages of pages may take."""
         self._db, self._catalog, self._nodes = vault.database, vault.catalog, vault.nodes
         self._embedder, self._tokens, self._index = embedder, tokens, index
+        self.passages = LaterPassages(vault=vault, embedder=embedder, most_mb=passages_mb)
         self._thread = Background("vectors", "Vectors are not made any more.")
 
     def look(self) -> list[str]:
@@ -83,6 +93,7 @@ class LaterVectors:
             try:
                 check()
                 self.catch_up(check)
+                self.passages.catch_up(check)
             except CancelledError:
                 continue
             except (DocMindError, OSError, RuntimeError) as error:

@@ -156,11 +156,18 @@ class Ingest:
         self._reader, self._ocr = Reader(settings.reading), Ocr(settings.reading)
         self._embedder, self._index, self._lookalike, self._visual = embedder, index, lookalike, visual
         self._tokens = token_embedder(embedder, settings.retrieve.rerank)
-        self.later = LaterVectors(vault=vault, embedder=embedder, tokens=self._tokens, index=index)
+        self.later = LaterVectors(
+            vault=vault,
+            embedder=embedder,
+            tokens=self._tokens,
+            index=index,
+            passages_mb=settings.answer.passages_mb,
+        )
         """What makes the vectors that are not made while a document is read."""
 
         self._turns, self._starting = threading.Condition(), threading.Lock()
         self._under_way: set[str] = set()  # ids of documents that are being read
+        self._is_asked: Callable[[], bool] = lambda: False
         self._rows, self._edits = vault.catalog.naming, Edits(vault.database, vault.catalog)
         self._corrections = Corrections(vault.database)
         self._is_started = False
@@ -582,14 +589,18 @@ class Ingest:
         self._visual.wake()
         self.later.wake()
 
-    def warm(self) -> None:
-        """Have a reading process ready before the first document, and make vectors that are awaited."""
+    def warm(self, is_asked: Callable[[], bool] = lambda: False) -> None:
+        """Have a reading process ready before the first document, and make vectors that are awaited.
+
+        Vectors wait while `is_asked` says that a question is being answered.
+        """
+        self._is_asked = is_asked
         self._reader.warm()
         self._follow_later()
 
     def _follow_later(self) -> None:
-        """Make vectors that are awaited in the background, whenever nothing is being read."""
-        self.later.follow(lambda: bool(self._under_way))
+        """Make vectors that are awaited in the background, whenever nothing is being read or asked."""
+        self.later.follow(lambda: bool(self._under_way) or self._is_asked())
 
     def close(self) -> None:
         """End the reading and OCR processes, and the making of vectors."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from docmind.documents import Words, check_uncorrected, readable_texts
+from docmind.documents import Words, check_uncorrected, hash_of_text, readable_texts
 from docmind.embedding import embedded_text, name_of, node_id_of, prefix_of, without_leaders
 from docmind.errors import DamagedError, NotFoundError, TamperedError, VaultFormatError, WrongKeyError
 from docmind.maintenance.kinds import Problem
@@ -56,11 +56,17 @@ def _document(database: Database, doc_id: str, *, is_ready: bool) -> Iterator[Pr
             " ORDER BY page_no, ordinal",
             (doc_id,),
         ).fetchall()
+        sql = "SELECT page_no, row_no, made_from FROM passage_vectors WHERE doc_id = ?"
+        of_passages = db.execute(sql, (doc_id,)).fetchall()
     if row is None:  # deleted meanwhile
         return
     by_page: dict[int, list[Row]] = {}
     for node in nodes:
         by_page.setdefault(node[0], []).append(node)
+    texts = {page_no: text for page_no, _page_id, text, *_unused in pages}
+    for page_no, row_no, made_from in of_passages:
+        if page_no in texts and made_from != hash_of_text(texts[page_no]):
+            yield Problem("passage-vectors-damaged", doc_id, doc_id, page_no, key=row_no)
     label = Label(name_of(*(readable_texts(row[2]) or row[:2])))
     for page_no, page_id, text, words, source, uncorrected in pages:
         if page_id != page_id_of(doc_id, page_no):
@@ -111,7 +117,7 @@ def _are_words(packed: bytes, text: str, uncorrected: bytes) -> bool:
 
 def check_vectors(database: Database, tick: Tick) -> Iterator[Problem]:
     """Decode every vector; those of one model have one length. `tick` is called for each block of rows."""
-    from docmind.documents import unpack_tokens
+    from docmind.documents import unpack_passages, unpack_tokens
 
     lengths: dict[str, int] = {}
     for content, fingerprint, data in _rows(database, "vectors", "content_hash, fingerprint, vector", tick):
@@ -123,6 +129,11 @@ def check_vectors(database: Database, tick: Tick) -> Iterator[Problem]:
     for image, fingerprint, data in _rows(database, "figure_vectors", "image, fingerprint, vector", tick):
         if not _is_vector(data, lengths.setdefault(f"figure {fingerprint}", len(data))):
             yield Problem("figure-vector-damaged", image, key=image)
+    for row_no, doc_id, page_no, data in _rows(database, "passage_vectors", "row_no, doc_id, page_no, vectors", tick):
+        try:
+            unpack_passages(data)
+        except DamagedError:
+            yield Problem("passage-vectors-damaged", doc_id, doc_id, page_no, key=row_no)
     for content, _fingerprint, data in _rows(database, "tokens", "content_hash, fingerprint, tokens", tick):
         try:
             unpack_tokens(data)

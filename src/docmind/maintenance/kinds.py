@@ -84,6 +84,8 @@ KINDS: dict[str, Kind] = {
     "page-vector-unused": Kind(N_("A page vector belongs to no page."), _REMOVE),
     "figure-vector-damaged": Kind(N_("The vector of a figure is damaged."), _REPAIR),
     "figure-vector-unused": Kind(N_("The vector of a figure belongs to no figure."), _REMOVE),
+    "passage-vectors-damaged": Kind(N_("The vectors of the passages of a page are damaged."), _REPAIR),
+    "passage-vectors-unused": Kind(N_("Vectors of passages belong to no page."), _REMOVE),
     "late-unused": Kind(N_("Vectors of a page's parts belong to no page."), _REMOVE),
     "late-lost": Kind(
         N_("Vectors of a page's parts are missing or damaged."),

@@ -75,6 +75,7 @@ def measured_library(
                 names[result.doc_id] = (*names.get(result.doc_id, ()), name)
             else:
                 refused.append(f"{name}: {result.message}")
+        parts.ingest.later.passages.catch_up(lambda: tell(len(chosen.documents)))  # as the open app does by itself
         _see(parts)
         parts.index.ready()
         yield MeasuredLibrary(parts, names, tuple(refused))

@@ -197,6 +197,9 @@ def _search_rows(db: Connection, vault: Rows) -> Iterator[Problem]:
     shown = _first(db, "SELECT DISTINCT image FROM figures")
     for image in sorted(_first(db, "SELECT DISTINCT image FROM figure_vectors") - shown):
         yield Problem("figure-vector-unused", image, key=image)
+    for doc_id, page_no in db.execute("SELECT DISTINCT doc_id, page_no FROM passage_vectors").fetchall():
+        if (doc_id, page_no) not in vault.pages:
+            yield Problem("passage-vectors-unused", doc_id, doc_id, page_no)
     marked |= _first(db, "SELECT image FROM pages WHERE image = thumbnail")  # a sheet, whose marks are made later
     for (doc_id, page_no), image in vault.pages.items():
         if image not in marked and doc_id in vault.documents:

@@ -50,5 +50,6 @@ class Reindexing:
         finally:
             documents = self._index.rebuild(progress)
         self._ingest.later.catch_up()
+        self._ingest.later.passages.catch_up()
         self._lookalike.renew()
         return documents

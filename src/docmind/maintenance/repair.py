@@ -45,6 +45,8 @@ _ROWS = {
     "marks-unused": "DELETE FROM looks WHERE image NOT IN (SELECT image FROM pages)",
     "page-vector-unused": "DELETE FROM page_vectors WHERE image NOT IN (SELECT image FROM pages)",
     "figure-vector-unused": "DELETE FROM figure_vectors WHERE image NOT IN (SELECT image FROM figures)",
+    "passage-vectors-unused": "DELETE FROM passage_vectors"
+    " WHERE (doc_id, page_no) NOT IN (SELECT doc_id, page_no FROM pages)",
     "late-unused": "DELETE FROM late_pages WHERE image NOT IN (SELECT image FROM pages)",
 }
 """Rows of kinds that belong to nothing; each statement deletes no other."""
@@ -55,6 +57,7 @@ _DAMAGED_ROWS = {
     "marks-damaged": ("looks", "image"),
     "page-vector-damaged": ("page_vectors", "image"),
     "figure-vector-damaged": ("figure_vectors", "image"),
+    "passage-vectors-damaged": ("passage_vectors", "row_no"),
 }
 """Rows that are made again from what is in the vault: their tables and keys."""
 

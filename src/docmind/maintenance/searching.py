@@ -82,7 +82,7 @@ def searching(vault: Vault, settings: Settings, *, embedder: TextEmbedder, key: 
     replacements = Replacements(vault.database, documents)
     queue = IngestQueue(uploads, ingest, settings.reading.workers, replacements=replacements)
     caches.join(documents.outlines)
-    text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, queries)
+    text_search = TextSearch(settings, vault.catalog, vault.nodes, index, embedder, vault.passage_vectors, queries)
     page_search = PageSearch(settings, index, vault.catalog, visual, queries)
     lists = MultimodalSearch(settings, vault.catalog, vault.nodes, text_search, lookalike, page_search, queries)
     listings = caches.join(Listings(catalog=vault.catalog, uploads=uploads))

@@ -26,6 +26,12 @@ SPARSE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.4, "the language": 
 LATE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.75, "the language": 0.5, "other languages": 0.125}
 """Weight of late interaction, against 1.0 of the whole ranking. MiniLM's tokens do harm in other languages."""
 
+PASSAGE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.75, "the language": 0.75, "other languages": 0.0}
+"""Weight of how near a page's best passage is, against 1.0 of the whole ranking; see ADR 0142.
+
+From 0.5 to 1.5 the pages that are found differ little. What MiniLM makes of other languages neither helps nor harms.
+"""
+
 
 def best_per_page(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Return the score of the best window of each page, by page id."""
@@ -90,16 +96,37 @@ def rrf(lists: Sequence[Sequence[str]], k: int = 60) -> list[tuple[str, float]]:
     return sorted(total.items(), key=lambda item: (-item[1], item[0]))
 
 
-def lift(ranked: Sequence[tuple[str, float]], late: Mapping[str, float], *, weight: float) -> list[tuple[str, float]]:
-    """Add late interaction to a ranking, on the ranking's scale; pages that are not in `late` keep their score.
+def lift(
+    ranked: Sequence[tuple[str, float]], lists: Iterable[tuple[Mapping[str, float], float]]
+) -> list[tuple[str, float]]:
+    """Add scores of some pages to a ranking, on the ranking's scale: those of late interaction and of passages.
 
-    The addition is weight x standardised MaxSim x the spread of the ranking's scores over the pages in `late`.
+    `lists` are scores by page, each with its weight. Each adds weight x standardised score x the spread of the
+    ranking's scores over its pages, before anything is added. A page that is not in a list gets nothing of it.
     """
-    first = [score for page, score in ranked if page in late]
-    _unused, spread = mean_and_spread(first)
-    added = standardise(late)
-    total = [(page, score + weight * spread * added.get(page, 0.0)) for page, score in ranked]
-    return sorted(total, key=lambda item: (-item[1], item[0]))
+    total = dict(ranked)
+    for scores, weight in lists:
+        _unused, spread = mean_and_spread([score for page, score in ranked if page in scores])
+        for page, score in standardise(scores).items():
+            if page in total:
+                total[page] += weight * spread * score
+    return sorted(total.items(), key=lambda item: (-item[1], item[0]))
+
+
+def lift_first(
+    ranked: Sequence[tuple[str, float]],
+    late: Mapping[str, float],
+    passages: Mapping[str, float],
+    *,
+    knows: Knows,
+    first: int,
+) -> list[tuple[str, float]]:
+    """Add late interaction and how near the best passages are to the `first` pages of a ranking, as `lift` does.
+
+    Passages count less the fewer of these pages have vectors of theirs: a few of them say little beside the others.
+    """
+    of_passages = PASSAGE_WEIGHTS[knows] * len(passages) / max(first, 1)
+    return lift(ranked, [(late, LATE_WEIGHTS[knows]), (passages, of_passages)])
 
 
 _FIGURE_WEIGHT = 1.0  # of the cosine of a figure's words, against 1.0 of the whole ranking

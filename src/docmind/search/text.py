@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from docmind.answers import nearest_heading
+from docmind.answers import language_of_question, nearest_heading
 from docmind.blocks import PageBlock
 from docmind.config import Settings
-from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, Words, figures_told
+from docmind.documents import Catalog, NodeRecord, NodeStore, PageRecord, PassageVectors, Words, figures_told
 from docmind.embedding import (
     QueryTokens,
     TextEmbedder,
@@ -34,8 +34,8 @@ from docmind.records.search import Degraded, Filters, Hit, Rank, Ranking, Search
 from docmind.runtime import ms_since
 from docmind.search.cross_encoder import Judge
 from docmind.search.figures import FIGURE, repeating, wants_figures
-from docmind.search.fusion import LATE_WEIGHTS, SPARSE_WEIGHTS, Knows, lift, lift_figures, rank_pages, rrf
-from docmind.search.late_text import PAGES, Rerank
+from docmind.search.fusion import SPARSE_WEIGHTS, Knows, lift_figures, lift_first, rank_pages, rrf
+from docmind.search.late_text import PAGES, Rerank, page_key
 from docmind.search.measures import Lines, lines_of
 from docmind.wording import _, ngettext
 
@@ -76,16 +76,17 @@ class TextSearch:
         nodes: NodeStore,
         index: SearchIndex,
         embedder: TextEmbedder,
+        passages: PassageVectors,
         queries: VectorCache | None = None,
     ) -> None:
         """Set up; `queries` caches the embeddings of questions, and is created where none is given."""
-        self._settings, self._catalog, self._nodes = settings, catalog, nodes
+        self._settings, self._catalog, self._nodes, self._passages = settings, catalog, nodes, passages
         self._index, self._embedder, self._blind = index, embedder, index.blind
         self._queries = queries or VectorCache()
         tokens = token_embedder(embedder, settings.retrieve.rerank)
         is_fused = settings.retrieve.fusion in ("sum", "rrf")  # other settings use one list alone
         self._tokens = tokens if is_fused else None
-        self.rerank = Rerank(catalog, nodes, tokens) if tokens else None
+        self.rerank = Rerank(catalog, nodes, tokens, passages) if tokens else None
         self._judge = Judge(settings) if settings.retrieve.cross_encoder else None
 
     def warm(self) -> None:
@@ -175,7 +176,8 @@ class TextSearch:
         at = time.perf_counter()
         read: Mapping[str, Sequence[NodeRecord]] = {}
         if tokens is not None:
-            pages, read, likeness = self._reranked(tokens, pages, nodes, knows, degraded, wants_figures=wanted)
+            asked = tokens, vector, language_of_question(question)
+            pages, read, likeness = self._reranked(asked, pages, nodes, knows, degraded, wants_figures=wanted)
             ranks["rerank"] = _ranks("rerank", sorted(likeness.items(), key=lambda item: -item[1]))
         timings["rerank"] = ms_since(at)
         nearest_cosine = dense[0].score if dense else None
@@ -185,7 +187,7 @@ class TextSearch:
         """Return the dense list without figures that only repeat words of their page, as long as it would be then."""
         figures = [str(point.payload["page_id"]) for point in dense if point.payload["modality"] == FIGURE]
         beside = {
-            one for page_id in dict.fromkeys(figures) for one in repeating(self._nodes.of_page(*_page_key(page_id)))
+            one for page_id in dict.fromkeys(figures) for one in repeating(self._nodes.of_page(*page_key(page_id)))
         }
         return [point for point in dense if point.id not in beside][: self._settings.retrieve.candidates]
 
@@ -247,7 +249,7 @@ class TextSearch:
 
     def _reranked(
         self,
-        tokens: QueryTokens,
+        asked: tuple[QueryTokens, np.ndarray | None, str],
         pages: list[tuple[str, float]],
         nodes: Mapping[str, Sequence[str]],
         knows: Knows,
@@ -255,12 +257,18 @@ class TextSearch:
         *,
         wants_figures: bool,
     ) -> tuple[list[tuple[str, float]], Mapping[str, Sequence[NodeRecord]], Mapping[str, float]]:
-        """Return the pages with late interaction added to the first of them, their windows, best first, and MaxSim."""
+        """Return the pages with late interaction added to the first of them, their windows, best first, and MaxSim.
+
+        `asked` are the token vectors of the question, its vector and its language.
+        """
+        tokens, vector, language = asked
         if self.rerank is None or not len(tokens.vectors):
             return pages, {}, {}
         try:
             first = {page: nodes.get(page, ()) for page, _unused in pages[:PAGES]}
-            likeness = self.rerank.likeness(tokens, first, wants_figures=wants_figures)
+            likeness = self.rerank.likeness(
+                tokens, first, vector=vector, language=language, wants_figures=wants_figures
+            )
         except DamagedError as error:
             degraded.append(Degraded("late interaction", str(error)))
             return pages, {}, {}
@@ -274,7 +282,7 @@ class TextSearch:
                     ).format(missing=likeness.missing),
                 )
             )
-        lifted = lift(pages, likeness.pages, weight=LATE_WEIGHTS[knows])
+        lifted = lift_first(pages, likeness.pages, likeness.passages, knows=knows, first=len(first))
         return lifted, likeness.nodes, likeness.pages
 
     def _judged(self, question: str, ranking: _Found, judge: Judge) -> _Found:
@@ -294,7 +302,7 @@ class TextSearch:
 
     def _passage(self, page_id: str, ranking: _Found) -> str:
         """Return the page's best window behind the document's name; empty where it was deleted or is damaged."""
-        doc_id, page_no = key = _page_key(page_id)
+        doc_id, page_no = key = page_key(page_id)
         try:
             page, names = self._catalog.pages([key]).get(key), self._catalog.name_and_title(doc_id)
             nodes = self._nodes_of(page_id, ranking) if page else []
@@ -341,7 +349,7 @@ class TextSearch:
 
     def _awaiting(self, worded: Iterable[tuple[str, float]]) -> set[str]:
         """Return those of the pages found by their words that still await their vectors."""
-        keys = {_page_key(page_id): page_id for page_id, _unused in worded}
+        keys = {page_key(page_id): page_id for page_id, _unused in worded}
         return {keys[key] for key in self._nodes.without_vectors(self._embedder.fingerprint, keys)}
 
     def _hits(self, ranking: _Found, query: Query) -> tuple[Hit, ...]:
@@ -353,7 +361,7 @@ class TextSearch:
         for page_id, score in ranking.pages:
             if len(hits) >= k:
                 break
-            key = doc_id, page_no = _page_key(page_id)
+            key = doc_id, page_no = page_key(page_id)
             if dedup_key == "doc_id" and doc_id in seen:
                 continue
             try:
@@ -414,7 +422,7 @@ class TextSearch:
         if page_id in ranking.nodes:
             found = self._nodes.nodes(ranking.nodes[page_id])
             return list(found.values())
-        nodes = self._nodes.of_page(*_page_key(page_id))
+        nodes = self._nodes.of_page(*page_key(page_id))
         if not ranking.wants_figures:
             beside = repeating(nodes)
             nodes = [node for node in nodes if node.node_id not in beside]
@@ -426,11 +434,6 @@ class TextSearch:
             nodes,
             key=lambda node: -float(vectors[node.content_hash] @ target) if node.content_hash in vectors else 1.0,
         )
-
-
-def _page_key(page_id: str) -> tuple[str, int]:
-    doc_id, page_no = page_id.split("::page::")
-    return doc_id, int(page_no)
 
 
 def _knows(embedder: TextEmbedder, question: str) -> Knows:

@@ -495,6 +495,29 @@ def m031_said_versions(db: Connection) -> None:
     db.execute("ALTER TABLE documents ADD COLUMN stamped TEXT NOT NULL DEFAULT ''")
 
 
+def m032_vectors_of_passages(db: Connection) -> None:
+    """Create the table of vectors of the passages of pages, which go with their page and with its text.
+
+    `INSERT OR REPLACE` fires no trigger of the page that it replaces, so they are dropped behind an insertion too. The
+    second index sums up their sizes without a look at the rows, which are long.
+    """
+    db.execute(
+        """CREATE TABLE passage_vectors (
+            row_no INTEGER PRIMARY KEY, doc_id TEXT NOT NULL, page_no INTEGER NOT NULL, fingerprint TEXT NOT NULL,
+            made_from BLOB NOT NULL, vectors BLOB NOT NULL, UNIQUE (doc_id, page_no, fingerprint))"""
+    )
+    db.execute("CREATE INDEX passage_vectors_size ON passage_vectors (length(vectors))")
+    for name, event, row in (
+        ("dropped", "DELETE", "OLD"),
+        ("replaced", "INSERT", "NEW"),
+        ("changed", "UPDATE OF doc_id, page_no, text, blocks", "OLD"),
+    ):
+        db.execute(
+            f"CREATE TRIGGER passage_vectors_{name} AFTER {event} ON pages BEGIN"
+            f" DELETE FROM passage_vectors WHERE doc_id = {row}.doc_id AND page_no = {row}.page_no; END"
+        )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     m001_documents,
     m002_epochs,
@@ -527,4 +550,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     m029_evaluation,
     m030_vectors_of_figures,
     m031_said_versions,
+    m032_vectors_of_passages,
 )
