@@ -18,6 +18,7 @@ import numpy as np
 
 from docmind.answers.additions import is_exchanged, says_more
 from docmind.answers.align import Claim, Leaf, Library, Span, Unit, neighbours, weakest
+from docmind.answers.binding import Bindings, Bound, Place
 from docmind.answers.names import Edits, compact, is_replaced, meets, named, no_edits, ocr_edits, replacements, words_of
 from docmind.answers.negation import is_flipped, tokens
 from docmind.answers.numbers import Figure, agree
@@ -317,7 +318,8 @@ def _has_other_names(claim: Claim, units: Sequence[Unit]) -> bool:
     )
 
 
-EMBEDDED = 160  # texts at most for one answer: 2-3 ms each on one core
+EMBEDDED = 400  # texts at most for one answer: 2-3 ms each on one core
+NEAR = 0.25  # nearness to a claim from which a statement with its numbers and names supports it
 COMPARED = 3  # spans of one claim that the text model compares
 CERTAIN = 0.85  # coverage and order from which the text model is not needed
 VERBATIM = 0.98  # coverage and order from which contradicting spans do not count
@@ -355,14 +357,57 @@ class Evidence:
         self.library = Library(leaves)
         self._known = set[str]().union(*(leaf.sure_names for leaf in leaves))
         self._vectors: dict[str, np.ndarray] = {}
+        self._bindings = Bindings(leaves, self._embedded)
         self.degraded: tuple[Degraded, ...] = ()
 
-    def of(self, texts: Sequence[str]) -> list[list[Span]]:
-        """Return for each claim the one or two spans that support it, or none."""
-        return [judged.spans for judged in self.judge(texts)]
+    def judge(self, texts: Sequence[str], question: str = "") -> list[Judgement]:
+        """Return for each claim the spans that support it; without any, the span that contradicts it.
 
-    def judge(self, texts: Sequence[str]) -> list[Judgement]:
-        """Return for each claim the one or two spans that support it; without any, the span that contradicts it."""
+        What stands with the numbers, dates and names of a claim is looked for first; words and the text model judge a
+        claim without any. `question` is what the claims answer: "Five years." is about what it asks for.
+        """
+        judged = self._by_words(texts)
+        for at, text in enumerate(texts):
+            claim = self.claim(text)
+            bound = self._bindings.bind(claim.core, self._language(claim), question)
+            judged[at] = self._joined(claim, judged[at], bound)
+        return judged
+
+    def _language(self, claim: Claim) -> str:
+        return claim.language or next((leaf.record.language for leaf in self.library.leaves), "")
+
+    def _joined(self, claim: Claim, judged: Judgement, bound: Bound) -> Judgement:
+        """Return what pages say to a claim, of which words say one thing, and its numbers and names another."""
+        if bound.bond == "open" or any(span.coverage >= VERBATIM and span.order >= VERBATIM for span in judged.spans):
+            return judged
+        if bound.bond == "lacks":
+            return Judgement([], None)
+        spans = [self._span(place) for place in bound.places]
+        if bound.bond == "differs":
+            return Judgement([], spans[0])
+        if bound.nearness < NEAR and not judged.spans:
+            return Judgement([], None)
+        language = spans[0].leaf.record.language
+        held = [word for place in bound.places for word in tokens(place.statement.text)]
+        if is_flipped(claim.tokens, held, claim.language or language, language):
+            return Judgement([], spans[0])
+        if not bound.is_field and any(says_more(claim, span) or is_exchanged(claim, span) for span in spans[:1]):
+            return Judgement([], None)
+        return Judgement(spans[:2], None)
+
+    def _span(self, place: Place) -> Span:
+        """Return the units of a page in which a statement stands."""
+        leaf, one = place.leaf, place.statement
+        held = [at for at, unit in enumerate(leaf.units) if unit.start < one.end and one.start < unit.end]
+        return Span(leaf, held[0], held[0], held[-1], 1.0, 1.0, 1.0)
+
+    def _embedded(self, texts: Sequence[str]) -> list[np.ndarray | None]:
+        flat = [" ".join(text.split()) for text in texts]
+        self._embed([text for text in flat if text])
+        return [self._vectors.get(text) for text in flat]
+
+    def _by_words(self, texts: Sequence[str]) -> list[Judgement]:
+        """Return what pages say to claims by their words and the text model."""
         known: dict[str, Claim] = {}  # repeated sentences are checked once
         claims = [known.get(text) or known.setdefault(text, self.claim(text)) for text in texts]
         found = self.candidates(claims)

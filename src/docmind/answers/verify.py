@@ -343,7 +343,13 @@ class Verifier:
         self._embedder = embedder
 
     def verify(
-        self, text: str, passages: Sequence[Passage], *, images: Mapping[int, Passage] = _NO_IMAGES, epoch: int = 0
+        self,
+        text: str,
+        passages: Sequence[Passage],
+        *,
+        question: str = "",
+        images: Mapping[int, Passage] = _NO_IMAGES,
+        epoch: int = 0,
     ) -> Verified:
         """Check every sentence of `text` (plain or Markdown) against the whole pages of `passages` and of `images`.
 
@@ -363,11 +369,11 @@ class Verifier:
         leaves = leaves_of(passages)
         evidence = Evidence(self._embedder, leaves)
         claims = [at for at, piece in enumerate(found) if piece.is_claim][:CHECKED]
-        borne = evidence.of([answer[found[at].start : found[at].end] for at in claims])
+        judged = evidence.judge([answer[found[at].start : found[at].end] for at in claims], question)
         places = {
-            at: [_Place(leaves.index(span.leaf), *span.bounds) for span in spans]
-            for at, spans in zip(claims, borne, strict=True)
-            if spans
+            at: [_Place(leaves.index(span.leaf), *span.bounds) for span in one.spans]
+            for at, one in zip(claims, judged, strict=True)
+            if one.spans
         }
         cited = _citing(found, marks)
         seen = {at: [images[n] for n in cited[at]] for at in claims if at in cited and at not in places}
