@@ -6,7 +6,7 @@ statement, with another value of the same kind, is nearer to the rest of the cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from math import log
 from typing import Literal
@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.align import Leaf
+from docmind.answers.kinds import asked_of
 from docmind.answers.numbers import agree
 from docmind.answers.statements import Point, Statement, clauses_of, keys_of, points_of, without
 from docmind.embedding import prefix
@@ -26,7 +27,7 @@ _LONG = 4  # letters of a word that may be a part of another
 _FURTHER = 2  # words of a clause that may be an addition
 _TELLING = 3  # digits
 _ENDING = 2  # letters by which a form of a short word may be longer
-CLEARLY = 0.05  # by which another statement must be nearer
+CLEARLY, FAR = 0.05, 0.25  # by which another statement must be nearer; FAR for a value that hardly stands twice
 ABOUT = 0.5  # nearness to the rest of a claim from which a statement with another value is about the same
 COSINE, FOR_UNMET = 0.2, 0.25  # weight of the cosine in a nearness, and what words add that no statement has
 TOLD = 0.35  # nearness from which a statement tells of a further clause
@@ -55,7 +56,6 @@ class Bound:
     bond: Bond
     places: tuple[Place, ...] = ()
     nearness: float = 0.0
-    lead: float = 0.0
 
     @property
     def is_field(self) -> bool:
@@ -82,175 +82,223 @@ class Bindings:
     """The statements of the retrieved pages. Used by one thread."""
 
     def __init__(self, leaves: Sequence[Leaf], vectors: Vectors) -> None:
-        self._places = [Place(leaf, one) for leaf in leaves for one in leaf.statements if not one.is_whole]
         self._vectors = vectors
+        self._places = [Place(leaf, one) for leaf in leaves for one in leaf.statements if not one.is_whole]
         self._known = frozenset[str]().union(*(leaf.only_names for leaf in leaves if leaf.record.language != "de"))
-        self._count: dict[str, int] = {}
-        for place in self._places:
-            for word in place.statement.own:
-                self._count[word] = self._count.get(word, 0) + 1
+        self._own, self._under = (_Words(each) for each in self._said())
+        self._met: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def _said(self) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+        return [place.statement.own for place in self._places], [place.statement.under for place in self._places]
 
     def bind(self, claim: str, language: str, question: str = "") -> Bound:
         """Return how each part of a claim is bound; the weakest decides."""
-        parts = parts_of(claim, language, question, self._known)
-        bonds = [self._bind(part) for part in parts]
-        told = [one for one in bonds if one.bond != "open"]
-        if not told:
+        if not self._places:
             return Bound("open")
-        if all(one.bond == "stands" for one in told):
-            page = told[0].places[0].leaf
-            if any(self._is_added(clause, page) for part in parts for clause in part.further):
-                return Bound("lacks")
+        parts = parts_of(claim, language, question, self._known)
+        bonds = [self._bind(part) for part in parts if part.points]
+        if not bonds:
+            return Bound("open")
         for bond in ("differs", "lacks"):
-            if (first := next((one for one in told if one.bond == bond), None)) is not None:
+            if (first := next((one for one in bonds if one.bond == bond), None)) is not None:
                 return first
-        places = tuple(dict.fromkeys(place for one in told for place in one.places))
-        return Bound("stands", places, min(one.nearness for one in told), min(one.lead for one in told))
+        page = bonds[0].places[0].leaf
+        if any(self._is_added(clause, page) for part in parts for clause in part.further):
+            return Bound("lacks")
+        places = tuple(dict.fromkeys(place for one in bonds for place in one.places))
+        return Bound("stands", places, min(one.nearness for one in bonds))
 
     def _is_added(self, clause: str, page: Leaf) -> bool:
         """Return whether no statement of a page tells of a clause without numbers and names."""
-        weights = {word: self._weight(word) for word in keys_of(clause)}
-        total = sum(weights.values())
-        if len(weights) < _FURTHER:
+        part = Part(clause, dict.fromkeys(keys_of(clause), 1.0), ())
+        if len(part.words) < _FURTHER:
             return False
-        places = [place for place in self._places if place.leaf is page]
-        said = {id(one): sum(w * met(word, one.statement) for word, w in weights.items()) / total for one in places}
-        best = sorted(places, key=lambda one: -said[id(one)])[:COMPARED]
-        first, *others = self._vectors([clause, *(one.statement.text for one in best)])
+        measure = _Measure(self, part)
+        found = measure.best([at for at, place in enumerate(self._places) if place.leaf is page], -1)
+        first, *others = self._vectors([clause, *(self._places[at].statement.text for _unused, at in found)])
         near = [
-            0.5 * said[id(one)] + 0.5 * (float(first @ vector) if first is not None and vector is not None else 0.5)
-            for one, vector in zip(best, others, strict=True)
+            0.5 * said + 0.5 * (float(first @ vector) if first is not None and vector is not None else said)
+            for (said, _unused), vector in zip(found, others, strict=True)
         ]
         return max(near, default=0.0) < TOLD
 
-    def _weight(self, word: str) -> float:
-        total, count = len(self._places), self._count.get(word, 0)
+    def weight(self, word: str) -> float:
+        """Return how much a word tells: one of few statements more, one of none little."""
+        total, count = len(self._places), self._own.count(word)
         return log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.5 * log(1 + total)
 
+    def met(self, word: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return how surely a word stands in each statement, and in it or above it, 0..1."""
+        if word not in self._met:
+            own = self._own.forms(word)
+            self._met[word] = own, np.maximum(own, np.where(own < UNDER, UNDER * self._under.forms(word), 0.0))
+        return self._met[word]
+
+    @property
+    def total(self) -> int:
+        """How many statements there are."""
+        return len(self._places)
+
+    def having(self, point: Point) -> np.ndarray:
+        """Return which statements have a point."""
+        return np.array([meets(point, place) for place in self._places])
+
     def _bind(self, part: Part) -> Bound:
-        if not part.points or not self._places:
-            return Bound("open")
-        weights = {word: self._weight(word) * share for word, share in part.words.items()}
-        measure = _Measure(part, weights, log(1 + len(self._places)))
-        differs: tuple[float, Place] | None = None
+        measure = _Measure(self, part)
+        differs: tuple[float, int] | None = None
         lacks = False
-        best: list[tuple[float, Place]] = []
-        leads = []
+        best: list[tuple[float, int]] = []
         for at, point in enumerate(part.points):
-            holders = measure.best((one for one in self._places if measure.has(point, one)), at)
-            rivals = measure.best((one for one in self._places if not measure.has(point, one) and is_rival(point, one)), at)
-            near = self._nearness(part, point, holders, rivals, measure.unmet([*holders, *rivals]))
-            held = max(((near[id(one)], one) for _unused, one in holders), key=lambda pair: pair[0], default=None)
-            other = max(((near[id(one)], one) for _unused, one in rivals), key=lambda pair: pair[0], default=None)
-            lead = (held[0] if held else 0.0) - (other[0] if other else 0.0)
+            has = [self._has(part, point, one) if is_met else False for one, is_met in enumerate(measure.points[at])]
+            holders = measure.best([one for one, is_one in enumerate(has) if is_one], at)
+            others = [
+                one for one, is_one in enumerate(has) if not is_one and is_rival(point, self._places[one].statement)
+            ]
+            rivals = measure.best(others, at)
+            cosines = self._cosines(part, point, [one for _unused, one in (*holders, *rivals)])
+            share = COSINE + FOR_UNMET * measure.unmet([one for _unused, one in (*holders, *rivals)])
+            held, other = (_nearest(found, cosines, share) for found in (holders, rivals))
+            lead = held[0] if held is not None else 0.0
+            if held is not None and other is not None:
+                apart = cosines[held[1]] - cosines[other[1]]
+                lead = (1 - share) * measure.lead(held[1], other[1], at) + share * apart
+            elif other is not None:
+                lead = -other[0]
             is_about = lead < -CLEARLY and other is not None and measure.own(other[1], at) >= OWN
             if is_about and other is not None and other[0] >= ABOUT:
                 if differs is None or other[0] > differs[0]:
                     differs = other
-            elif held is None or is_about or (lead < -CLEARLY and not is_telling(point)):
+            elif held is None or is_about or lead < -(FAR if is_telling(point) else CLEARLY):
                 lacks = True
             if held is not None:
                 best.append(held)
-                leads.append(lead)
         if differs is not None:
-            return Bound("differs", (differs[1],), differs[0])
-        if lacks:
+            return Bound("differs", (self._places[differs[1]],), differs[0])
+        if lacks or len({id(self._places[one].leaf) for _unused, one in best}) > 1:
             return Bound("lacks")
-        pages = {id(place.leaf) for _unused, place in best}
-        if len(pages) > 1:
-            return Bound("lacks")
-        nearest = max(best, key=lambda pair: pair[0])
-        return Bound("stands", tuple(dict.fromkeys(place for _unused, place in best)), nearest[0], min(leads))
+        places = (self._places[one] for _unused, one in sorted(best, key=lambda pair: -pair[0]))
+        return Bound("stands", tuple(dict.fromkeys(places)), max(near for near, _unused in best))
 
-    def _nearness(
-        self,
-        part: Part,
-        point: Point,
-        holders: Sequence[tuple[float, Place]],
-        rivals: Sequence[tuple[float, Place]],
-        unmet: float,
-    ) -> dict[int, float]:
-        """Return how near each place is to a part without one of its points, by words and by the text model."""
-        rest = without(part.text, [point])
-        places = [place for _unused, place in (*holders, *rivals)]
-        texts = [without(place.statement.text, [p for p in place.statement.points if may_replace(point, p)]) for place in places]
-        first, *others = self._vectors([rest, *texts])
-        share = COSINE + FOR_UNMET * unmet
-        found = {}
-        for (words, place), vector in zip((*holders, *rivals), others, strict=True):
-            cosine = float(first @ vector) if first is not None and vector is not None else words
-            found[id(place)] = (1 - share) * words + share * cosine
+    def _has(self, part: Part, point: Point, at: int) -> bool:
+        """Return whether a statement that has a point has it as often as the claim, and in the column it names."""
+        place = self._places[at]
+        return _is_often(part, point, place) and not _is_in_other_column(part, point, place)
+
+    def _cosines(self, part: Part, point: Point, found: Sequence[int]) -> dict[int, float]:
+        """Return how alike a part without one of its points and each statement without such points are."""
+        said = [self._places[at].statement for at in found]
+        texts = [without(one.text, [other for other in one.points if may_replace(point, other)]) for one in said]
+        first, *others = self._vectors([without(part.text, [point]), *texts])
+        return {
+            at: float(first @ vector) if first is not None and vector is not None else 0.0
+            for at, vector in zip(found, others, strict=True)
+        }
+
+
+def _nearest(
+    found: Sequence[tuple[float, int]], cosines: Mapping[int, float], share: float
+) -> tuple[float, int] | None:
+    """Return the statement that is nearest by words and by the text model, with its nearness."""
+    near = [((1 - share) * words + share * cosines[at], at) for words, at in found]
+    return max(near, key=lambda one: one[0], default=None)
+
+
+class _Words:
+    """Which statements have a word, and which a form of it."""
+
+    def __init__(self, said: Sequence[frozenset[str]]) -> None:
+        self._total = len(said)
+        self._held: dict[str, list[int]] = {}
+        for at, words in enumerate(said):
+            for word in words:
+                self._held.setdefault(word, []).append(at)
+
+    def count(self, word: str) -> int:
+        """Return how many statements have a word."""
+        return len(self._held.get(word, ()))
+
+    def forms(self, word: str) -> np.ndarray:
+        """Return how surely each statement has a word or a form of it, 0..1."""
+        found = np.zeros(self._total)
+        for other, places in self._held.items():
+            if (likeness := form(word, other)) > 0:
+                found[places] = np.maximum(found[places], likeness)
         return found
 
 
 class _Measure:
-    """How near statements are to a part of a claim by their words."""
+    """How near statements are to a part of a claim by their words and points."""
 
-    def __init__(self, part: Part, weights: dict[str, float], of_point: float) -> None:
-        self._part, self._weights, self._of_point = part, weights, of_point
-        self._words = sum(weights.values())
-        self._near: dict[int, float] = {}
-        self._met: dict[tuple[int, int], bool] = {}
+    def __init__(self, bindings: Bindings, part: Part) -> None:
+        weights = [bindings.weight(word) * share for word, share in part.words.items()]
+        of_point = log(1 + bindings.total)
+        of_asked = PASSED * of_point
+        points = [bindings.having(point) for point in (*part.points, *part.asked)]
+        self.points = points[: len(part.points)]
+        met = [bindings.met(word) for word in part.words]
+        self._weights = np.array([*weights, *([of_point] * len(part.points)), *([of_asked] * len(part.asked))])
+        self._words = len(weights)
+        self._near = np.array([*(both for _own, both in met), *points], float)
+        self._own = np.array([*(own for own, _both in met), *points], float)
 
-    def has(self, point: Point, place: Place) -> bool:
-        """Return whether a statement has a point of the claim, in the column that the claim names."""
-        key = id(point), id(place)
-        if key not in self._met:
-            self._met[key] = (
-                meets(point, place) and self._is_often(point, place) and not self._is_in_other_column(point, place)
-            )
-        return self._met[key]
-
-    def best(self, places: Iterable[Place], without: int) -> list[tuple[float, Place]]:
+    def best(self, places: Sequence[int], without: int) -> list[tuple[float, int]]:
         """Return the statements that have most of a part beside one of its points, best first."""
-        found = [(self._likeness(place, without), place) for place in places]
+        near = self._share(self._near, without)
+        found = [(float(near[at]), at) for at in places]
         return sorted(found, key=lambda one: -one[0])[:COMPARED]
 
-    def unmet(self, found: Sequence[tuple[float, Place]]) -> float:
+    def unmet(self, places: Sequence[int]) -> float:
         """Return the share of the part's words, by weight, that none of these statements has."""
-        lacking = sum(
-            w for word, w in self._weights.items() if all(met(word, place.statement) < UNDER for _unused, place in found)
-        )
-        return lacking / self._words if self._words else 1.0
+        weights = self._weights[: self._words]
+        if not weights.sum():
+            return 1.0
+        lacking = (self._near[: self._words][:, list(places)] < UNDER).all(axis=1)
+        return float(weights[lacking].sum() / weights.sum())
 
-    def own(self, place: Place, without: int) -> float:
+    def lead(self, held: int, other: int, without: int) -> float:
+        """Return by how much one statement is nearer than another, -1..1, by what either has of a part."""
+        weights = self._weights.copy()
+        weights[self._words + without] = 0.0
+        one, two = self._near[:, held], self._near[:, other]
+        total = float(weights @ np.maximum(one, two))
+        return float(weights @ (one - two)) / total if total else 0.0
+
+    def own(self, place: int, without: int) -> float:
         """Return the share of a part that a statement has itself, not only by what it stands under."""
-        others = [one for at, one in enumerate((*self._part.points, *self._part.asked)) if at != without]
-        words = sum(w * _form(word, place.statement.own) for word, w in self._weights.items())
-        total = self._words + self._of_point * len(others)
-        return (words + self._of_point * sum(meets(one, place) for one in others)) / (total or 1.0)
+        return float(self._share(self._own, without)[place])
 
-    def _likeness(self, place: Place, without: int) -> float:
-        others = [one for at, one in enumerate((*self._part.points, *self._part.asked)) if at != without]
-        near = self._near.get(id(place))
-        if near is None:
-            near = self._near[id(place)] = sum(w * met(word, place.statement) for word, w in self._weights.items())
-        total = self._words + self._of_point * len(others)
-        return (near + self._of_point * sum(meets(one, place) for one in others)) / (total or 1.0)
+    def _share(self, held: np.ndarray, without: int) -> np.ndarray:
+        weights = self._weights.copy()
+        if without >= 0:
+            weights[self._words + without] = 0.0
+        total = weights.sum()
+        return weights @ held / total if total else np.zeros(held.shape[1:])
 
-    def _is_often(self, point: Point, place: Place) -> bool:
-        """Return whether a statement has a number as often as the claim: `nine of nine` is not `seven of nine`."""
-        if not point.figures:
-            return True
-        scales = place.leaf.scales
-        said = sum(other.kind == point.kind and _agrees(point, other, ()) for other in self._part.points)
-        return said < 2 or sum(_agrees(point, other, scales) for other in place.statement.points) >= said
 
-    def _is_in_other_column(self, point: Point, place: Place) -> bool:
-        one, scales = place.statement, place.leaf.scales
-        if not one.heads or point.kind in ("name", "weekday"):
-            return False
-        said = {*self._part.words, *(key for p in (*self._part.points, *self._part.asked) for key in _years(p))}
-        fits = [sum(any(_form(word, frozenset({head})) >= FORM for word in said) for head in heads) for heads in one.heads]
-        here = [fit for fit, cell in zip(fits, one.cells, strict=False) if any(_agrees(point, p, scales) for p in cell)]
-        there = [
-            fit
-            for fit, cell in zip(fits, one.cells, strict=False)
-            if not any(_agrees(point, p, scales) for p in cell)
-            and not any(_agrees(q, p, scales) for q in self._part.points for p in cell)
-            and any(may_replace(point, p) for p in cell)
-        ]
-        return bool(here and there) and max(there) > max(here)
+def _is_often(part: Part, point: Point, place: Place) -> bool:
+    """Return whether a statement has a number as often as the claim: `nine of nine` is not `seven of nine`."""
+    if not point.figures:
+        return True
+    said = sum(other.kind == point.kind and _agrees(point, other, ()) for other in part.points)
+    return said < 2 or sum(_agrees(point, other, place.leaf.scales) for other in place.statement.points) >= said
+
+
+def _is_in_other_column(part: Part, point: Point, place: Place) -> bool:
+    """Return whether a row has a point, but below another head than the claim names."""
+    one, scales = place.statement, place.leaf.scales
+    if not one.heads or not point.figures:
+        return False
+    said = {*part.words, *(year for other in (*part.points, *part.asked) for year in _years(other))}
+    fits = [sum(any(form(word, head) >= FORM for word in said) for head in heads) for heads in one.heads]
+    here, there = [], []
+    for fit, cell in zip(fits, one.cells, strict=False):
+        if any(_agrees(point, other, scales) for other in cell if other.figures):
+            here.append(fit)
+        elif any(may_replace(point, other) for other in cell) and not any(
+            _agrees(asked, other, scales) for asked in part.points if asked.figures for other in cell
+        ):
+            there.append(fit)
+    return bool(here and there) and max(there) > max(here)
 
 
 def _years(point: Point) -> list[str]:
@@ -274,9 +322,9 @@ def is_telling(point: Point) -> bool:
     return point.kind == "name" or any(sum(map(str.isdigit, written)) >= _TELLING for written in point.spans)
 
 
-def is_rival(point: Point, place: Place) -> bool:
-    """Return whether a statement has another point of the kind of one."""
-    return not place.statement.is_title and any(may_replace(point, other) for other in place.statement.points)
+def is_rival(point: Point, one: Statement) -> bool:
+    """Return whether a statement has a point of the kind of another."""
+    return not one.is_title and any(may_replace(point, other) for other in one.points)
 
 
 def _agrees(point: Point, other: Point, scales: tuple[float, ...]) -> bool:
@@ -293,32 +341,25 @@ def may_replace(point: Point, other: Point) -> bool:
     return "number" in kinds and kinds.isdisjoint({"name", "date", "weekday"})
 
 
-def met(word: str, one: Statement) -> float:
-    """Return how surely a word stands in a statement, or above it, 0..1."""
-    best = _form(word, one.own)
-    return best if best >= UNDER else max(best, UNDER * _form(word, one.under))
-
-
-def _form(word: str, others: frozenset[str]) -> float:
-    if word in others:
+def form(word: str, other: str) -> float:
+    """Return how surely two words are one: forms of it, or one a part of the other, as in a German compound; 0..1."""
+    if word == other:
         return 1.0
     start = prefix(word)
-    best = 0.0
-    for other in others:
-        if start is not None and prefix(other) == start:
-            return FORM
-        if other.startswith(word) or word.startswith(other):
-            if min(len(word), len(other)) > 2 and abs(len(word) - len(other)) <= _ENDING:
-                return FORM
-        if min(len(word), len(other)) >= _LONG and (word in other or other in word):
-            best = CONTAINED
-    return best
+    if start is not None and prefix(other) == start:
+        return FORM
+    shorter, longer = sorted((word, other), key=len)
+    if len(shorter) > 2 and longer.startswith(shorter) and len(longer) - len(shorter) <= _ENDING:
+        return FORM
+    return CONTAINED if len(shorter) >= _LONG and shorter in longer else 0.0
 
 
 def parts_of(claim: str, language: str, question: str, known: Set[str]) -> list[Part]:
     """Return the statements of a claim that have a point each; later ones are about what earlier ones are about."""
     asked = tuple(points_of(question, language)) if question else ()
-    passed = {word: PASSED for word in keys_of(without(question, asked))}
+    passed = dict.fromkeys(keys_of(without(question, asked)), PASSED)
+    if asked_of(question).kind in ("person", "organisation", "place"):
+        known |= frozenset(keys_of(claim)[:1])  # "Ruth did." names somebody
     points = points_of(claim, language, known)
     merged: list[list[int]] = []
     clauses = clauses_of(claim)

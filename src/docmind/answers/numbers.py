@@ -163,9 +163,25 @@ _PARTS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 """Units by the smaller one that they are a whole number of."""
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento", "prozent"}) - {"mar", "dec", "real", "an"}
+UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento", "prozent"}) - {
+    "mar",
+    "dec",
+    "real",
+    "an",
+}
 """Words that belong to a number and are compared with it."""
-_SIGNS = {"US$": "$", "$": "$", "R$": "R$", "€": "€", "£": "£", "¥": "¥", "EUR": "€", "USD": "$", "GBP": "£", "CHF": "CHF"}
+_SIGNS = {
+    "US$": "$",
+    "$": "$",
+    "R$": "R$",
+    "€": "€",
+    "£": "£",
+    "¥": "¥",
+    "EUR": "€",
+    "USD": "$",
+    "GBP": "£",
+    "CHF": "CHF",
+}
 _WORD = re.compile(r"[^\W\d_]+")
 _HEDGE = re.compile(
     r"(?:about|around|approximately|roughly|nearly|almost|over|~|≈|some|cerca de|aproximadamente|quase|casi|"
@@ -336,7 +352,11 @@ def readings_of_number(written: str, language: str) -> tuple[set[Value] | None, 
             return {decimal}, len(parts[1])
         if (language, marks[0]) in (("en", ","), ("pt", "."), ("es", "."), ("de", ".")):
             return {float(digits)}, 0
-        return ({decimal}, 3) if (language, marks[0]) in (("en", "."), ("pt", ","), ("de", ","), ("fr", ",")) else ({float(digits), decimal}, 0)
+        return (
+            ({decimal}, 3)
+            if (language, marks[0]) in (("en", "."), ("pt", ","), ("de", ","), ("fr", ","))
+            else ({float(digits), decimal}, 0)
+        )
     inner = len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:-1])
     if marks[-1] in ".," and len(set(marks[:-1])) == 1 and inner:
         return {float("".join(parts[:-1]) + "." + parts[-1])}, len(parts[-1])
@@ -356,7 +376,9 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
             yield Figure(start, end, frozenset({float(MONTHS[word])}), is_month=True)
         elif word in ORDINALS and not (word == "quarto" and language == "es"):
             yield Figure(start, end, frozenset({float(ORDINALS[word])}), step=1.0)
-        elif (word in SMALL or word in _BY_LANGUAGE.get(language, ())) and not (word in ("cento", "ciento") and at and words[at - 1][0] == "por"):
+        elif (word in SMALL or word in _BY_LANGUAGE.get(language, ())) and not (
+            word in ("cento", "ciento") and at and words[at - 1][0] == "por"
+        ):
             value, used = numeral([w for w, *_ in words[at : at + 12]], language)
             if used:
                 end = words[at + used - 1][2]

@@ -30,7 +30,9 @@ _ENDS = re.compile(r"[.!?…][\"'”’»)\]*_]{0,6}$")
 _CELL = re.compile(r"\s*(?:\||\t)\s*")
 _NAMED_IN_GERMAN = 1  # characters between two capitals that form a name there: every noun has one
 _JOINED = 3  # characters between the words of one name, or between a day and its month
-_DAY_TO_DAY = re.compile(r"[\s.]*(?:to|until|till|and|bis|und|al?|hasta|y|e|até|à|au|et|[-–—])\s*(?:the|zum|el|o|le)?\s*")
+_DAY_TO_DAY = re.compile(
+    r"[\s.]*(?:to|until|till|and|bis|und|al?|hasta|y|e|até|à|au|et|[-–—])\s*(?:the|zum|el|o|le)?\s*"
+)
 _DATED = re.compile(r"[\s.,/-]*(?:st|nd|rd|th|er|º|of|de|del)?[\s.,/-]*")
 _OTHERWISE = frozenset({"segunda", "terca", "quarta", "quinta", "sexta"})
 _TITLE, _HEADING = 160, 80  # characters of the first unit, and of a line that may be a heading
@@ -282,7 +284,9 @@ def _fields(text: str, start: int, end: int, language: str) -> list[tuple[int, i
             last = point.figures[-1] if point.figures else None
             if last is None or (point.kind not in ("money", "%", "date") and last.step >= 1):
                 continue
-            behind = re.compile(r"\s?(?:[€$£%]|EUR|USD|GBP|CHF|[a-z]{1,6})?\s+(?!EUR|USD|GBP|CHF)(?=[A-ZÀ-Þ])").match(said, last.end)
+            behind = re.compile(r"\s?(?:[€$£%]|EUR|USD|GBP|CHF|[a-z]{1,6})?\s+(?!EUR|USD|GBP|CHF)(?=[A-ZÀ-Þ])").match(
+                said, last.end
+            )
             if behind and not (point.kind == "date" and not last.is_year):
                 cuts.add(behind.end())
     cuts |= {match.end() for match in re.finditer(r"\n\n", said)}
@@ -307,7 +311,9 @@ def _clauses(
         named_here = _name_words(part)
         if named_here & {key for point in mine if point.kind == "name" for key in point.keys}:
             passed = passed - {key for point in points if point.kind == "name" for key in point.keys}
-        made.append(Statement(start + a, start + b, part, frozenset(own), under | passed, mine, named_here, is_field=is_field))
+        made.append(
+            Statement(start + a, start + b, part, frozenset(own), under | passed, mine, named_here, is_field=is_field)
+        )
         if own and not lead:
             lead = own[0]
         before |= frozenset(own)
@@ -348,5 +354,8 @@ def _is_wordy(text: str) -> bool:
 def _name_words(text: str) -> frozenset[str]:
     """Return every word that a name may be met by, compact and in lower case."""
     return frozenset(
-        compact(part) for word in re.findall(r"[^\s|,;:()]+", text) for part in (word, *re.split(r"[.&'’-]", word)) if part
+        compact(part)
+        for word in re.findall(r"[^\s|,;:()]+", text)
+        for part in (word, *re.split(r"[.&'’-]", word))
+        if part
     )

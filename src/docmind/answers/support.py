@@ -23,6 +23,7 @@ from docmind.answers.names import Edits, compact, is_replaced, meets, named, no_
 from docmind.answers.negation import is_flipped, tokens
 from docmind.answers.numbers import Figure, agree
 from docmind.answers.sentences import is_row
+from docmind.answers.statements import keys_of
 from docmind.embedding import TextEmbedder, fold, prefix, words
 from docmind.errors import DocMindError
 from docmind.records.search import Degraded
@@ -319,6 +320,8 @@ def _has_other_names(claim: Claim, units: Sequence[Unit]) -> bool:
 
 
 EMBEDDED = 400  # texts at most for one answer: 2-3 ms each on one core
+OWN_WORDS = 2  # of a claim that says itself what it is about
+COMPARABLE = frozenset({"en", "es", "pt"})  # languages whose words `docmind.answers.additions` knows
 NEAR = 0.25  # nearness to a claim from which a statement with its numbers and names supports it
 COMPARED = 3  # spans of one claim that the text model compares
 CERTAIN = 0.85  # coverage and order from which the text model is not needed
@@ -378,8 +381,10 @@ class Evidence:
 
     def _joined(self, claim: Claim, judged: Judgement, bound: Bound) -> Judgement:
         """Return what pages say to a claim, of which words say one thing, and its numbers and names another."""
-        if bound.bond == "open" or any(span.coverage >= VERBATIM and span.order >= VERBATIM for span in judged.spans):
+        if bound.bond == "open":
             return judged
+        if (own := self._verbatim(claim)) is not None:
+            return Judgement([own], None)
         if bound.bond == "lacks":
             return Judgement([], None)
         spans = [self._span(place) for place in bound.places]
@@ -391,9 +396,24 @@ class Evidence:
         held = [word for place in bound.places for word in tokens(place.statement.text)]
         if is_flipped(claim.tokens, held, claim.language or language, language):
             return Judgement([], spans[0])
-        if not bound.is_field and any(says_more(claim, span) or is_exchanged(claim, span) for span in spans[:1]):
+        if (
+            not bound.is_field
+            and language in COMPARABLE
+            and any(says_more(claim, span) or is_exchanged(claim, span) for span in spans[:1])
+        ):
             return Judgement([], None)
         return Judgement(spans[:2], None)
+
+    def _verbatim(self, claim: Claim) -> Span | None:
+        """Return the unit that has all words of a claim as they are, in their order."""
+        if len(set(keys_of(claim.core))) < OWN_WORDS:
+            return None  # "In March." is on many pages
+        said = f" {' '.join(claim.tokens)} "
+        for leaf in self.library.leaves:
+            for at, unit in enumerate(leaf.units):
+                if said in f" {' '.join(tokens(unit.text))} ":
+                    return Span(leaf, at, at, at, 1.0, 1.0, 1.0)
+        return None
 
     def _span(self, place: Place) -> Span:
         """Return the units of a page in which a statement stands."""

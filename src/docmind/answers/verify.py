@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
 from docmind.answers.align import Leaf
-from docmind.answers.sentences import shorten
+from docmind.answers.kinds import asked_of, holds
+from docmind.answers.sentences import ends, shorten
+from docmind.answers.statements import keys_of
 from docmind.answers.support import Evidence
 from docmind.answers.versions import Earlier
 from docmind.documents import PageRecord, Words, is_corrected
-from docmind.embedding import TextEmbedder, name_of, sentence_ends
+from docmind.embedding import TextEmbedder, name_of, prefix
 from docmind.records.answers import Outcome, Sentence, Source, SourceKind
 from docmind.records.documents import Box
 from docmind.records.search import Degraded, Hit, PageHit
@@ -246,7 +248,7 @@ def _prose(text: str, start: int, end: int) -> Iterator[Piece]:
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for cut in sentence_ends(text, start, end):
+    for cut in ends(text, start, end):
         if cut - start < _SHORTEST:
             continue
         yield from shorten(text, start, cut)
@@ -297,6 +299,7 @@ def denies(said: str) -> bool:
     return bool(_SILENCE.search(said)) and not any(char.isdigit() for char in said) and not _BUT.search(said)
 
 
+_VALUED = frozenset({"number", "amount", "count", "date", "duration", "person", "organisation", "place", "identifier"})
 CHECKED = 200  # sentences of one answer; further ones count as unsupported
 
 
@@ -319,12 +322,16 @@ class Verified:
 
     Sources count from 1 in the order of their first mention. `degraded` says where the text model could not be used:
     then words alone decide, and fewer sentences are found to be supported.
+
+    `leads` tells of what a model wrote whether it may lead as an answer: every claim that carries what the question
+    asks for has its source, and no page says otherwise than any claim.
     """
 
     answer: str
     sentences: tuple[Sentence, ...]
     sources: tuple[Source, ...]
     degraded: tuple[Degraded, ...] = ()
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +384,23 @@ class Verifier:
         }
         cited = _citing(found, marks)
         seen = {at: [images[n] for n in cited[at]] for at in claims if at in cited and at not in places}
-        return _assemble(answer, found, places, seen, [group[0] for group in pages], epoch, evidence.degraded)
+        made = _assemble(answer, found, places, seen, [group[0] for group in pages], epoch, evidence.degraded)
+        is_denied = any(one.against is not None for at, one in zip(claims, judged, strict=True) if at not in seen)
+        return replace(made, leads=not is_denied and _is_borne(made.sentences, question))
+
+
+def _is_borne(sentences: Sequence[Sentence], question: str) -> bool:
+    """Return whether all claims that carry what a question asks for have sources.
+
+    Those have a value of its kind. Where none has, or the question asks for no value, they are those that have words of
+    the question, else all.
+    """
+    claims = [one for one in sentences if one.is_claim]
+    asked = asked_of(question)
+    carrying = [one for one in claims if asked.kind in _VALUED and holds(asked, one.text)]
+    terms = {prefix(word) or word for word in keys_of(question)}
+    carrying = carrying or [one for one in claims if not terms.isdisjoint(prefix(w) or w for w in keys_of(one.text))]
+    return bool(claims) and all(one.sources for one in carrying or claims)
 
 
 def quoted(

@@ -268,6 +268,6 @@ class Answer:
         return f"{name} on {self.model_place}" if name and self.model_place else name
 
 
-def led(quotes: Answer, written: Answer) -> Answer:
-    """Return two answers to one question as one: what a model wrote leads where a page supports any sentence of it."""
-    return replace(written, other=quotes) if written.is_supported else replace(quotes, other=written)
+def led(quotes: Answer, written: Answer, *, leads: bool) -> Answer:
+    """Return two answers to one question as one: `leads` tells whether what a model wrote comes first."""
+    return replace(written, other=quotes) if leads else replace(quotes, other=written)
