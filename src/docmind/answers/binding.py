@@ -7,7 +7,7 @@ statement, with another value of the same kind, is nearer to the rest of the cla
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Literal
 
@@ -50,12 +50,15 @@ class Place:
 class Bound:
     """How the points of a claim are bound, and where: by what supports it, or by what says otherwise.
 
-    `nearness` is that of the place to the claim, 0..1.
+    `nearness` is that of the place to the claim, 0..1, `unmet` the share of the claim's words that it does not have.
+    `said` has each part of the claim with the statement that it rests on.
     """
 
     bond: Bond
     places: tuple[Place, ...] = ()
     nearness: float = 0.0
+    unmet: float = 0.0
+    said: tuple[tuple[str, Place], ...] = ()
 
     @property
     def is_field(self) -> bool:
@@ -68,7 +71,7 @@ class Part:
     """One statement of a claim: its text, its words with their weights, and its points.
 
     `asked` are points of the question, which only tell what the statement is about. `further` are its clauses without
-    points of their own.
+    points of their own. `text` begins with the question, `own` does not.
     """
 
     text: str
@@ -76,6 +79,7 @@ class Part:
     points: tuple[Point, ...]
     asked: tuple[Point, ...] = ()
     further: tuple[str, ...] = ()
+    own: str = ""
 
 
 class Bindings:
@@ -103,24 +107,25 @@ class Bindings:
             if (first := next((one for one in bonds if one.bond == bond), None)) is not None:
                 return first
         page = bonds[0].places[0].leaf
-        if any(self._is_added(clause, page) for part in parts for clause in part.further):
+        further = [self._told(clause, page) for part in parts for clause in part.further]
+        if any(one is None for one in further):
             return Bound("lacks")
+        said = (*(pair for one in bonds for pair in one.said), *(pair for pair in further if pair is not None))
         places = tuple(dict.fromkeys(place for one in bonds for place in one.places))
-        return Bound("stands", places, min(one.nearness for one in bonds))
+        return Bound("stands", places, min(one.nearness for one in bonds), max(one.unmet for one in bonds), said)
 
-    def _is_added(self, clause: str, page: Leaf) -> bool:
-        """Return whether no statement of a page tells of a clause without numbers and names."""
+    def _told(self, clause: str, page: Leaf) -> tuple[str, Place] | None:
+        """Return a clause without numbers and names with the statement of a page that tells of it; None where none."""
         part = Part(clause, dict.fromkeys(keys_of(clause), 1.0), ())
-        if len(part.words) < _FURTHER:
-            return False
         measure = _Measure(self, part)
         found = measure.best([at for at, place in enumerate(self._places) if place.leaf is page], -1)
         first, *others = self._vectors([clause, *(self._places[at].statement.text for _unused, at in found)])
         near = [
-            0.5 * said + 0.5 * (float(first @ vector) if first is not None and vector is not None else said)
-            for (said, _unused), vector in zip(found, others, strict=True)
+            (0.5 * said + 0.5 * (float(first @ vector) if first is not None and vector is not None else said), at)
+            for (said, at), vector in zip(found, others, strict=True)
         ]
-        return max(near, default=0.0) < TOLD
+        nearness, at = max(near)
+        return (clause, self._places[at]) if nearness >= TOLD or len(part.words) < _FURTHER else None
 
     def weight(self, word: str) -> float:
         """Return how much a word tells: one of few statements more, one of none little."""
@@ -177,7 +182,10 @@ class Bindings:
         if lacks or len({id(self._places[one].leaf) for _unused, one in best}) > 1:
             return Bound("lacks")
         places = (self._places[one] for _unused, one in sorted(best, key=lambda pair: -pair[0]))
-        return Bound("stands", tuple(dict.fromkeys(places)), max(near for near, _unused in best))
+        nearest = max(best)[1]
+        unmet = measure.unmet([nearest])
+        said = ((part.own or part.text, self._places[nearest]),)
+        return Bound("stands", tuple(dict.fromkeys(places)), max(best)[0], unmet, said)
 
     def _has(self, part: Part, point: Point, at: int) -> bool:
         """Return whether a statement that has a point has it as often as the claim, and in the column it names."""
@@ -361,20 +369,20 @@ def parts_of(claim: str, language: str, question: str, known: Set[str]) -> list[
     if asked_of(question).kind in ("person", "organisation", "place"):
         known |= frozenset(keys_of(claim)[:1])  # "Ruth did." names somebody
     points = points_of(claim, language, known)
-    merged: list[list[int]] = []
     clauses = clauses_of(claim)
-    for a, b in clauses:
-        has_point = any(a <= point.start < b for point in points)
-        if merged and not (has_point and any(merged[-1][0] <= p.start < merged[-1][1] for p in points)):
-            merged[-1][1] = b
-        else:
-            merged.append([a, b])
-    found = []
-    said = question
-    for a, b in merged:
-        mine = tuple(point for point in points if a <= point.start < b)
+    pointed = [any(a <= point.start < b for point in points) for a, b in clauses]
+    found: list[Part] = []
+    said, further = question, list[str]()
+    for (a, b), has_point in zip(clauses, pointed, strict=True):
         own = dict.fromkeys(keys_of(without(claim[:b], points)[a:]), 1.0)
-        further = tuple(claim[x:y] for x, y in clauses if a <= x < b and not any(x <= p.start < y for p in points))
-        found.append(Part(f"{said} {claim[a:b]}".strip(), {**passed, **own}, mine, asked, further))
+        if not has_point:
+            further.append(claim[a:b])
+            if not found:  # "For members, the fee is ..."
+                passed = {**passed, **dict.fromkeys(own, PASSED)}
+            continue
+        mine = tuple(point for point in points if a <= point.start < b)
+        found.append(Part(f"{said} {claim[a:b]}".strip(), {**passed, **own}, mine, asked, own=claim[a:b]))
         passed = {**passed, **dict.fromkeys(own, PASSED)}
+    if found and further:
+        found[-1] = replace(found[-1], further=tuple(further))
     return found

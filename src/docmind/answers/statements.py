@@ -34,6 +34,7 @@ _DAY_TO_DAY = re.compile(
     r"[\s.]*(?:to|until|till|and|bis|und|al?|hasta|y|e|até|à|au|et|[-–—])\s*(?:the|zum|el|o|le)?\s*"
 )
 _DATED = re.compile(r"[\s.,/-]*(?:st|nd|rd|th|er|º|of|de|del)?[\s.,/-]*")
+_FEIRA = re.compile(r"-feiras?\b", re.IGNORECASE)  # of Portuguese weekdays
 _OTHERWISE = frozenset({"segunda", "terca", "quarta", "quinta", "sexta"})
 _TITLE, _HEADING = 160, 80  # characters of the first unit, and of a line that may be a heading
 _MOST_TOTAL = 400  # statements of one page
@@ -77,7 +78,7 @@ def keys_of(text: str) -> list[str]:
     """Return the words of a text that say what it is about: no function words, numbers or units."""
     return [
         word
-        for word in words(text)
+        for word in words(_FEIRA.sub("", text))
         if not word[0].isdigit() and word not in UNIT_WORDS and not is_function_word(word) and len(word) > 1
     ]
 
@@ -98,11 +99,13 @@ def points_of(text: str, language: str, known: Set[str] = frozenset()) -> list[P
         at += 1
         dated = len(group) > 1 or group[0].is_month or group[0].is_year or group[0].is_dated
         found.append(_point("date" if dated else _kind_of(group[0]), text, group))
-    found += [
-        Point("weekday", keys=(f"weekday {WEEKDAYS[word]}",), spans=(match.group(),), start=match.start())
+    weekdays = [
+        Point("weekday", keys=(f"weekday {WEEKDAYS[word]}",), spans=(match[0],), start=match.start())
         for match in re.finditer(r"[^\W\d_]+", text)
-        if (word := fold(match.group().lower())) in WEEKDAYS and _is_weekday(text, match, word)
+        if (word := fold(match[0].lower())) in WEEKDAYS and _is_weekday(text, match, word)
     ]
+    taken = {point.start for point in weekdays}  # `sexta-feira` is no sixth
+    found = [*(point for point in found if point.start not in taken), *weekdays]
     for group in _names(text, language, known):
         spans = tuple(text[name.start : name.end] for name in group)
         found.append(Point("name", keys=tuple(name.key for name in group), spans=spans, start=group[0].start))

@@ -321,6 +321,7 @@ def _has_other_names(claim: Claim, units: Sequence[Unit]) -> bool:
 
 EMBEDDED = 400  # texts at most for one answer: 2-3 ms each on one core
 OWN_WORDS = 2  # of a claim that says itself what it is about
+UNMET = 0.35  # of the words of a claim with names alone, from which the other words decide
 COMPARABLE = frozenset({"en", "es", "pt"})  # languages whose words `docmind.answers.additions` knows
 NEAR = 0.25  # nearness to a claim from which a statement with its numbers and names supports it
 COMPARED = 3  # spans of one claim that the text model compares
@@ -390,19 +391,25 @@ class Evidence:
         spans = [self._span(place) for place in bound.places]
         if bound.bond == "differs":
             return Judgement([], spans[0])
+        is_sentence = not bound.is_field
         if bound.nearness < NEAR and not judged.spans:
             return Judgement([], None)
-        language = spans[0].leaf.record.language
-        held = [word for place in bound.places for word in tokens(place.statement.text)]
-        if is_flipped(claim.tokens, held, claim.language or language, language):
-            return Judgement([], spans[0])
-        if (
-            not bound.is_field
-            and language in COMPARABLE
-            and any(says_more(claim, span) or is_exchanged(claim, span) for span in spans[:1])
-        ):
-            return Judgement([], None)
+        if is_sentence and bound.unmet > UNMET and not claim.figures:
+            return judged  # a name that stands there does not support what is said of it
+        for text, place in bound.said:
+            part, span = Claim(text), self._span(place)
+            if (other := self._differing(part, span, place)) is not None:
+                return Judgement([], span if other == "denied" else None)
         return Judgement(spans[:2], None)
+
+    def _differing(self, part: Claim, span: Span, place: Place) -> Literal["denied", "more"] | None:
+        """Return whether a statement denies a part of a claim, or says less than it."""
+        language = span.leaf.record.language
+        if is_flipped(part.tokens, tokens(place.statement.text), part.language or language, language):
+            return "denied"
+        if place.statement.is_field or language not in COMPARABLE:
+            return None
+        return "more" if says_more(part, span) or is_exchanged(part, span) else None
 
     def _verbatim(self, claim: Claim) -> Span | None:
         """Return the unit that has all words of a claim as they are, in their order."""
@@ -412,7 +419,8 @@ class Evidence:
         for leaf in self.library.leaves:
             for at, unit in enumerate(leaf.units):
                 if said in f" {' '.join(tokens(unit.text))} ":
-                    return Span(leaf, at, at, at, 1.0, 1.0, 1.0)
+                    span = Span(leaf, at, at, at, 1.0, 1.0, 1.0)
+                    return span if not says_more(claim, span) else None
         return None
 
     def _span(self, place: Place) -> Span:
