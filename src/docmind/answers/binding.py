@@ -24,13 +24,13 @@ Bond = Literal["stands", "differs", "lacks", "open"]
 
 FORM, CONTAINED, UNDER, PASSED = 0.9, 0.7, 0.7, 0.5
 _LONG = 4  # letters of a word that may be a part of another
-_FURTHER = 2  # words of a clause that may be an addition
+_FURTHER = 3  # words of a clause that may be an addition
 _TELLING = 3  # digits
 _ENDING = 2  # letters by which a form of a short word may be longer
 CLEARLY, FAR = 0.05, 0.25  # by which another statement must be nearer; FAR for a value that hardly stands twice
 ABOUT = 0.5  # nearness to the rest of a claim from which a statement with another value is about the same
 COSINE, FOR_UNMET = 0.2, 0.25  # weight of the cosine in a nearness, and what words add that no statement has
-TOLD = 0.35  # nearness from which a statement tells of a further clause
+TOLD = 0.3  # nearness from which a statement tells of a further clause
 OWN = 0.2  # of it, that such a statement has itself
 COMPARED = 8  # statements that have a point, and that have another in its place, which the text model compares
 
@@ -296,7 +296,7 @@ def _is_in_other_column(part: Part, point: Point, place: Place) -> bool:
     one, scales = place.statement, place.leaf.scales
     if not one.heads or not point.figures:
         return False
-    said = {*part.words, *(year for other in (*part.points, *part.asked) for year in _years(other))}
+    said = {*part.words, *(year for other in (*part.points, *part.asked) for year in _numbers(other))}
     fits = [sum(any(form(word, head) >= FORM for word in said) for head in heads) for heads in one.heads]
     here, there = [], []
     for fit, cell in zip(fits, one.cells, strict=False):
@@ -309,8 +309,8 @@ def _is_in_other_column(part: Part, point: Point, place: Place) -> bool:
     return bool(here and there) and max(there) > max(here)
 
 
-def _years(point: Point) -> list[str]:
-    return [f"#{min(map(str, one.values))}" for one in point.figures if one.is_year]
+def _numbers(point: Point) -> list[str]:
+    return [f"#{min(map(str, one.values))}" for one in point.figures]
 
 
 def meets(point: Point, place: Place) -> bool:
@@ -331,8 +331,11 @@ def is_telling(point: Point) -> bool:
 
 
 def is_rival(point: Point, one: Statement) -> bool:
-    """Return whether a statement has a point of the kind of another."""
-    return not one.is_title and any(may_replace(point, other) for other in one.points)
+    """Return whether a statement has a point of the kind of another; a number without unit only where units may lack."""
+    if one.is_title:
+        return False
+    is_loose = bool(one.cells) or one.is_elliptic
+    return any(point.kind == other.kind or is_loose for other in one.points if may_replace(point, other))
 
 
 def _agrees(point: Point, other: Point, scales: tuple[float, ...]) -> bool:

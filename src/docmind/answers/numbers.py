@@ -187,7 +187,9 @@ _HEDGE = re.compile(
     r"(?:about|around|approximately|roughly|nearly|almost|over|~|≈|some|cerca de|aproximadamente|quase|casi|"
     r"alrededor de|unos|unas|more than|mais de|mas de)\s+(?:US\$|R\$|[$€£¥])?\s?$"
 )
-_TABLE_SCALE = re.compile(r"\b(?:in|em|en|r\$)\s+(?:us\$\s+|r\$\s+|\$\s*)?(?:[a-z]+ of )?([a-z]+)\b")
+_TABLE_SCALE = re.compile(
+    r"(?:\b(?:in|em|en|r\$)\s+(?:us\$\s+|r\$\s+|[$€£]\s*|eur\s+)?(?:[a-z]+ of )?|[$€£]\s?|\beur\s)([a-z]+)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,16 @@ from itertools import pairwise
 
 from docmind.answers.kinds import is_function_word
 from docmind.answers.names import Name, compact, named
-from docmind.answers.numbers import UNIT_WORDS, WEEKDAYS, Figure, figures
+from docmind.answers.numbers import MONTHS, ORDINALS, UNIT_WORDS, WEEKDAYS, Figure, figures
 from docmind.embedding import fold, words
 
 _CUTS = re.compile(  # of the clauses of a sentence
-    r"[;:,](?=\s)|\s[–—-]\s|\n|\s(?:and|but|while|whereas|und|aber|sondern|während|y|pero|mientras|e|mas|enquanto|et|mais|tandis que)(?=\s)",
+    r"[;:,](?=\s)|\s[–—-]\s|\s(?:and|but|while|whereas|und|aber|sondern|während|y|pero|mientras|e|mas|enquanto|et|mais|"
+    r"tandis que)(?=\s)",
     re.IGNORECASE,
+)
+_MARKER = re.compile(  # of an item, a clause, a heading
+    r"\s*(?:§+\s?\d[\d.]*|\d{1,3}(?:\.\d{1,2})*[.)]|\d{1,2}(?:\.\d{1,2})+)\s+(?=([^\W\d_]{2,}))"
 )
 _LABEL = re.compile(r"(?<![^\s|])([A-ZÀ-ÞŒ][\w'’/&().-]*(?:\s(?!\d)[a-zà-ÿœ(][\w'’/&().-]*){0,5})\s?:(?=\s)")
 _ARTICLE = re.compile(
@@ -57,7 +61,8 @@ class Statement:
 
     A row of a table has the words above each of its cells, and the points in it. `is_whole` marks a sentence whose
     clauses are statements too, `is_title` the beginning of the page, which stands above all of it, `is_field` a label
-    with its value, a row, or what else is no part of a sentence.
+    with its value, a row, or what else is no part of a sentence,
+    `is_elliptic` a later clause of a sentence, which may leave out the unit of a number.
     """
 
     start: int
@@ -70,6 +75,7 @@ class Statement:
     is_whole: bool = False
     is_title: bool = False
     is_field: bool = False
+    is_elliptic: bool = False
     heads: tuple[frozenset[str], ...] = field(default=())
     cells: tuple[tuple[Point, ...], ...] = field(default=())
 
@@ -89,7 +95,7 @@ def points_of(text: str, language: str, known: Set[str] = frozenset()) -> list[P
     A first word is a name where it is among `known`, the words that have a capital inside sentences of the pages.
     """
     found: list[Point] = []
-    row = [figure for figure in figures(text, language) if figure.is_required]
+    row = [one for one in figures(text, language) if one.is_required and not _is_no_value(text, one)]
     at = 0
     while at < len(row):
         group = [row[at]]
@@ -110,6 +116,17 @@ def points_of(text: str, language: str, known: Set[str] = frozenset()) -> list[P
         spans = tuple(text[name.start : name.end] for name in group)
         found.append(Point("name", keys=tuple(name.key for name in group), spans=spans, start=group[0].start))
     return sorted(found, key=lambda point: point.start)
+
+
+def _is_no_value(text: str, figure: Figure) -> bool:
+    """Return whether a number is an ordinal in words, a part of a code such as `E17`, or the marker of an item."""
+    written = fold(text[figure.start : figure.end].lower())
+    if written in ORDINALS or text[max(0, figure.start - 1) : figure.start].isalpha():
+        return True
+    marker = _MARKER.match(text)
+    if marker is None or figure.end > marker.end():
+        return False
+    return fold(marker[1].lower()) not in MONTHS and marker[1].lower() not in UNIT_WORDS
 
 
 def _is_weekday(text: str, match: re.Match[str], word: str) -> bool:
@@ -161,14 +178,17 @@ def _names(text: str, language: str, known: Set[str]) -> Iterator[list[Name]]:
     for name in found:
         last = groups[-1][-1] if groups else None
         gap = text[last.end : name.start] if last else ""
-        if last and len(gap) <= _JOINED and not gap.strip(" &.'’-"):
+        is_code = last is not None and (last.is_code or name.is_code)
+        if last and not is_code and len(gap) <= _JOINED and not gap.strip(" &.'’-"):
             groups[-1].append(name)
         else:
             groups.append([name])
     for group in groups:
         is_sure = any(name.is_sure or name.key in known for name in group) or len(group) > 1
         if language == "de":  # every noun has a capital
-            is_sure = len(group) > 1 or any(name.is_code or text[name.start : name.end].isupper() for name in group)
+            if not text[: group[0].start].strip(" \"“(¿¡*_") and group[0].key not in known:
+                group = group[1:]  # the first word of a sentence
+            is_sure = len(group) > 1 or any(one.is_code or text[one.start : one.end].isupper() for one in group)
         if is_sure:
             yield group
 
@@ -225,29 +245,32 @@ def _tables(text: str) -> Iterator[list[tuple[int, int]]]:
 
 
 def _rows(text: str, table: Sequence[tuple[int, int]], language: str, under: frozenset[str]) -> Iterator[Statement]:
-    head = [text[start:end] for start, end in table[:1]]
-    heads = [cell for line in head for cell in _CELL.split(line.strip().strip("|"))]
-    is_headed = not any(one.unit or not one.is_year for cell in heads for one in figures(cell, language))
-    names = tuple(frozenset(keys_of(cell)) | _years(cell, language) for cell in heads) if is_headed else ()
-    for start, end in table[1:] if is_headed else table:
+    first, *others = table
+    heads = _CELL.split(text[slice(*first)].strip().strip("|"))
+    is_headed = not any(map(_is_value, heads))
+    above = text.rfind("\n", 0, max(0, first[0] - 2)) + 1
+    stood = {*under, *keys_of(text[max(above, first[0] - _TITLE) : first[0]])}
+    stood |= {key for cell in heads for key in keys_of(cell)} if is_headed else set()
+    named = tuple(frozenset(keys_of(cell)) | _numbers(cell, language) for cell in heads) if is_headed else ()
+    of_heads = [point for cell in heads for point in points_of(cell, language)] if is_headed else []
+    for start, end in others if is_headed else table:
         line = text[start:end]
         cells = _CELL.split(line.strip().strip("|"))
         points = tuple(tuple(points_of(cell, language)) for cell in cells)
         shown = " ".join(f"{head} {cell}" for head, cell in zip(heads, cells, strict=True)) if is_headed else line
+        held = (*(point for cell in points for point in cell), *of_heads)
         yield Statement(
-            start, end, shown, frozenset(keys_of(line)), under | frozenset(keys_of(" ".join(heads if is_headed else ()))),
-            (*(point for cell in points for point in cell), *_head_years(heads if is_headed else (), language)),
-            _name_words(line), is_field=True, heads=names, cells=points,
+            start, end, shown, frozenset(keys_of(line)), frozenset(stood), held, _name_words(shown),
+            is_field=True, heads=named, cells=points,
         )  # fmt: skip
 
 
-def _years(text: str, language: str) -> frozenset[str]:
-    return frozenset(f"#{min(map(str, one.values))}" for one in figures(text, language) if one.is_year)
+def _is_value(cell: str) -> bool:
+    return any(map(str.isdigit, cell)) and not keys_of(cell) and not re.fullmatch(r"\s*(?:19|20)\d\d\S*\s*", cell)
 
 
-def _head_years(heads: Sequence[str], language: str) -> Iterator[Point]:
-    for head in heads:
-        yield from (point for point in points_of(head, language) if point.kind == "date")
+def _numbers(text: str, language: str) -> frozenset[str]:
+    return frozenset(f"#{min(map(str, one.values))}" for one in figures(text, language))
 
 
 def _outside(start: int, end: int, taken: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -315,7 +338,17 @@ def _clauses(
         if named_here & {key for point in mine if point.kind == "name" for key in point.keys}:
             passed = passed - {key for point in points if point.kind == "name" for key in point.keys}
         made.append(
-            Statement(start + a, start + b, part, frozenset(own), under | passed, mine, named_here, is_field=is_field)
+            Statement(
+                start + a,
+                start + b,
+                part,
+                frozenset(own),
+                under | passed,
+                mine,
+                named_here,
+                is_field=is_field,
+                is_elliptic=bool(before),
+            )
         )
         if own and not lead:
             lead = own[0]

@@ -405,7 +405,8 @@ class Evidence:
     def _differing(self, part: Claim, span: Span, place: Place) -> Literal["denied", "more"] | None:
         """Return whether a statement denies a part of a claim, or says less than it."""
         language = span.leaf.record.language
-        if is_flipped(part.tokens, tokens(place.statement.text), part.language or language, language):
+        near = [place.statement.text, *(unit.text for unit in neighbours(span))]
+        if is_flipped(part.tokens, tokens(" ".join(near)), part.language or language, language):
             return "denied"
         if place.statement.is_field or language not in COMPARABLE:
             return None
