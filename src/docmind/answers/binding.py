@@ -15,6 +15,8 @@ import numpy as np
 
 from docmind.answers.align import Leaf
 from docmind.answers.kinds import asked_of
+from docmind.answers.names import meets as is_met
+from docmind.answers.names import no_edits, ocr_edits
 from docmind.answers.numbers import agree
 from docmind.answers.statements import Point, Statement, clauses_of, keys_of, points_of, without
 from docmind.embedding import prefix
@@ -32,6 +34,7 @@ ABOUT = 0.5  # nearness to the rest of a claim from which a statement with anoth
 COSINE, FOR_UNMET = 0.2, 0.25  # weight of the cosine in a nearness, and what words add that no statement has
 TOLD = 0.3  # nearness from which a statement tells of a further clause
 OWN = 0.2  # of it, that such a statement has itself
+LACKING = 2  # words of a claim, such as its verb, for which a page may have others
 COMPARED = 8  # statements that have a point, and that have another in its place, which the text model compares
 
 Vectors = Callable[[Sequence[str]], Sequence[np.ndarray | None]]
@@ -50,7 +53,8 @@ class Place:
 class Bound:
     """How the points of a claim are bound, and where: by what supports it, or by what says otherwise.
 
-    `nearness` is that of the place to the claim, 0..1, `unmet` the share of the claim's words that it does not have.
+    `nearness` is that of the place to the claim, 0..1, `unmet` the share of the claim's words that it does not have,
+    where it lacks several.
     `said` has each part of the claim with the statement that it rests on.
     """
 
@@ -60,10 +64,7 @@ class Bound:
     unmet: float = 0.0
     said: tuple[tuple[str, Place], ...] = ()
 
-    @property
-    def is_field(self) -> bool:
-        """Whether a label with its value, or a row of a table, supports the claim."""
-        return any(place.statement.is_field for place in self.places)
+    points: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,10 @@ class Bindings:
             return Bound("lacks")
         said = (*(pair for one in bonds for pair in one.said), *(pair for pair in further if pair is not None))
         places = tuple(dict.fromkeys(place for one in bonds for place in one.places))
-        return Bound("stands", places, min(one.nearness for one in bonds), max(one.unmet for one in bonds), said)
+        points = tuple(point for part in parts for point in part.points if point.figures)
+        return Bound(
+            "stands", places, min(one.nearness for one in bonds), max(one.unmet for one in bonds), said, points
+        )
 
     def _told(self, clause: str, page: Leaf) -> tuple[str, Place] | None:
         """Return a clause without numbers and names with the statement of a page that tells of it; None where none."""
@@ -183,7 +187,7 @@ class Bindings:
             return Bound("lacks")
         places = (self._places[one] for _unused, one in sorted(best, key=lambda pair: -pair[0]))
         nearest = max(best)[1]
-        unmet = measure.unmet([nearest])
+        unmet = measure.unmet([nearest]) if measure.lacking([nearest]) > LACKING else 0.0
         said = ((part.own or part.text, self._places[nearest]),)
         return Bound("stands", tuple(dict.fromkeys(places)), max(best)[0], unmet, said)
 
@@ -246,6 +250,7 @@ class _Measure:
         met = [bindings.met(word) for word in part.words]
         self._weights = np.array([*weights, *([of_point] * len(part.points)), *([of_asked] * len(part.asked))])
         self._words = len(weights)
+        self._said = np.array([share == 1.0 for share in part.words.values()], bool)
         self._near = np.array([*(both for _own, both in met), *points], float)
         self._own = np.array([*(own for own, _both in met), *points], float)
 
@@ -258,10 +263,14 @@ class _Measure:
     def unmet(self, places: Sequence[int]) -> float:
         """Return the share of the part's words, by weight, that none of these statements has."""
         weights = self._weights[: self._words]
-        if not weights.sum():
-            return 1.0
-        lacking = (self._near[: self._words][:, list(places)] < UNDER).all(axis=1)
-        return float(weights[lacking].sum() / weights.sum())
+        return float(weights[self._lacking(places)].sum() / weights.sum()) if weights.sum() else 1.0
+
+    def lacking(self, places: Sequence[int]) -> int:
+        """Return how many words of the part itself none of these statements has."""
+        return int((self._lacking(places) & self._said).sum())
+
+    def _lacking(self, places: Sequence[int]) -> np.ndarray:
+        return (self._near[: self._words][:, list(places)] < UNDER).all(axis=1)
 
     def lead(self, held: int, other: int, without: int) -> float:
         """Return by how much one statement is nearer than another, -1..1, by what either has of a part."""
@@ -296,8 +305,11 @@ def _is_in_other_column(part: Part, point: Point, place: Place) -> bool:
     one, scales = place.statement, place.leaf.scales
     if not one.heads or not point.figures:
         return False
-    said = {*part.words, *(year for other in (*part.points, *part.asked) for year in _numbers(other))}
-    fits = [sum(any(form(word, head) >= FORM for word in said) for head in heads) for heads in one.heads]
+    numbers = {year for other in (*part.points, *part.asked) for year in _numbers(other)}
+    own = {word for word, share in part.words.items() if share == 1.0} | numbers
+    fits = _fits(one, own)
+    if not any(fits):  # the words of an earlier clause
+        fits = _fits(one, set(part.words))
     here, there = [], []
     for fit, cell in zip(fits, one.cells, strict=False):
         if any(_agrees(point, other, scales) for other in cell if other.figures):
@@ -309,6 +321,11 @@ def _is_in_other_column(part: Part, point: Point, place: Place) -> bool:
     return bool(here and there) and max(there) > max(here)
 
 
+def _fits(one: Statement, said: Set[str]) -> list[int]:
+    """Return how many words of each head of a table are said."""
+    return [sum(any(form(word, head) >= FORM for word in said) for head in heads) for heads in one.heads]
+
+
 def _numbers(point: Point) -> list[str]:
     return [f"#{min(map(str, one.values))}" for one in point.figures]
 
@@ -317,7 +334,8 @@ def meets(point: Point, place: Place) -> bool:
     """Return whether a statement has a point."""
     one, scales = place.statement, place.leaf.scales
     if point.kind == "name":
-        return all(key in one.names for key in point.keys)
+        edits = ocr_edits if place.leaf.record.text_source == "ocr" else no_edits
+        return all(is_met(key, one.names, edits=edits) for key in point.keys)
     if point.kind == "weekday":
         return any(point.keys == other.keys for other in one.points)
     return any(_agrees(point, other, scales) for other in one.points if other.figures)

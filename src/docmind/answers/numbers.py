@@ -188,7 +188,7 @@ _HEDGE = re.compile(
     r"alrededor de|unos|unas|more than|mais de|mas de)\s+(?:US\$|R\$|[$€£¥])?\s?$"
 )
 _TABLE_SCALE = re.compile(
-    r"(?:\b(?:in|em|en|r\$)\s+(?:us\$\s+|r\$\s+|[$€£]\s*|eur\s+)?(?:[a-z]+ of )?|[$€£]\s?|\beur\s)([a-z]+)\b"
+    r"(?:\b(?:in|em|en|r\$)\s+(?:us\$\s+|r\$\s+|[$€£]\s*|eur\s+)?|[$€£]\s?|\beur\s)((?:[a-z]+\s?){1,3})"
 )
 
 
@@ -229,7 +229,8 @@ def figures(text: str, language: str = "") -> list[Figure]:
 
 def table_scales(text: str) -> tuple[float, ...]:
     """Return the scales of the numbers in a page's tables, where stated: `(in millions)` gives 1,000,000."""
-    return tuple({SCALES[word] for word in _TABLE_SCALE.findall(_lowered(text)) if word in SCALES})
+    said = (word for words in _TABLE_SCALE.findall(_lowered(text)) for word in words.split())
+    return tuple({SCALES[word] for word in said if word in SCALES})
 
 
 def agree(claim: Figure, page: Figure, scales: tuple[float, ...] = ()) -> bool:

@@ -39,6 +39,7 @@ _DAY_TO_DAY = re.compile(
 )
 _DATED = re.compile(r"[\s.,/-]*(?:st|nd|rd|th|er|º|of|de|del)?[\s.,/-]*")
 _FEIRA = re.compile(r"-feiras?\b", re.IGNORECASE)  # of Portuguese weekdays
+_CODE = re.compile(r"\d{1,3}[a-z]")  # of a class, a flat, a clause
 _OTHERWISE = frozenset({"segunda", "terca", "quarta", "quinta", "sexta"})
 _TITLE, _HEADING = 160, 80  # characters of the first unit, and of a line that may be a heading
 _MOST_TOTAL = 400  # statements of one page
@@ -85,7 +86,10 @@ def keys_of(text: str) -> list[str]:
     return [
         word
         for word in words(_FEIRA.sub("", text))
-        if not word[0].isdigit() and word not in UNIT_WORDS and not is_function_word(word) and len(word) > 1
+        if (not word[0].isdigit() or _CODE.fullmatch(word))
+        and word not in UNIT_WORDS
+        and not is_function_word(word)
+        and len(word) > 1
     ]
 
 
@@ -123,6 +127,9 @@ def _is_no_value(text: str, figure: Figure) -> bool:
     written = fold(text[figure.start : figure.end].lower())
     if written in ORDINALS or text[max(0, figure.start - 1) : figure.start].isalpha():
         return True
+    behind = re.match(r"[^\W\d_]+", text[figure.end :])
+    if behind is not None and len(behind[0]) == 1 and behind[0].lower() not in UNIT_WORDS | {"h"}:
+        return True  # `8a`
     marker = _MARKER.match(text)
     if marker is None or figure.end > marker.end():
         return False
@@ -186,7 +193,7 @@ def _names(text: str, language: str, known: Set[str]) -> Iterator[list[Name]]:
     for group in groups:
         is_sure = any(name.is_sure or name.key in known for name in group) or len(group) > 1
         if language == "de":  # every noun has a capital
-            if not text[: group[0].start].strip(" \"“(¿¡*_") and group[0].key not in known:
+            if not text[: group[0].start].strip(' "“(¿¡*_') and group[0].key not in known:
                 group = group[1:]  # the first word of a sentence
             is_sure = len(group) > 1 or any(one.is_code or text[one.start : one.end].isupper() for one in group)
         if is_sure:

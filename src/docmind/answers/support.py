@@ -18,7 +18,7 @@ import numpy as np
 
 from docmind.answers.additions import is_exchanged, says_more
 from docmind.answers.align import Claim, Leaf, Library, Span, Unit, neighbours, weakest
-from docmind.answers.binding import Bindings, Bound, Place
+from docmind.answers.binding import Bindings, Bound, Place, is_telling
 from docmind.answers.names import Edits, compact, is_replaced, meets, named, no_edits, ocr_edits, replacements, words_of
 from docmind.answers.negation import is_flipped, tokens
 from docmind.answers.numbers import Figure, agree
@@ -321,7 +321,7 @@ def _has_other_names(claim: Claim, units: Sequence[Unit]) -> bool:
 
 EMBEDDED = 400  # texts at most for one answer: 2-3 ms each on one core
 OWN_WORDS = 2  # of a claim that says itself what it is about
-UNMET = 0.35  # of the words of a claim with names alone, from which the other words decide
+UNMET, UNMET_BY_NUMBER = 0.35, 0.6  # share of a claim's words that may lack; where a number hardly stands by chance
 COMPARABLE = frozenset({"en", "es", "pt"})  # languages whose words `docmind.answers.additions` knows
 NEAR = 0.25  # nearness to a claim from which a statement with its numbers and names supports it
 COMPARED = 3  # spans of one claim that the text model compares
@@ -391,11 +391,10 @@ class Evidence:
         spans = [self._span(place) for place in bound.places]
         if bound.bond == "differs":
             return Judgement([], spans[0])
-        is_sentence = not bound.is_field
         if bound.nearness < NEAR and not judged.spans:
             return Judgement([], None)
-        if is_sentence and bound.unmet > UNMET and not claim.figures:
-            return judged  # a name that stands there does not support what is said of it
+        if bound.unmet > (UNMET_BY_NUMBER if any(map(is_telling, bound.points)) else UNMET):
+            return judged  # what stands there does not support what else is said
         for text, place in bound.said:
             part, span = Claim(text), self._span(place)
             if (other := self._differing(part, span, place)) is not None:
@@ -408,6 +407,8 @@ class Evidence:
         near = [place.statement.text, *(unit.text for unit in neighbours(span))]
         if is_flipped(part.tokens, tokens(" ".join(near)), part.language or language, language):
             return "denied"
+        if is_row(place.statement.text) and not place.statement.heads and numbers_stand(part, span) == "differ":
+            return "denied"  # below another year
         if place.statement.is_field or language not in COMPARABLE:
             return None
         return "more" if says_more(part, span) or is_exchanged(part, span) else None
