@@ -17,7 +17,9 @@ from docmind.answers.align import Leaf
 from docmind.answers.kinds import asked_of
 from docmind.answers.names import meets as is_met
 from docmind.answers.names import no_edits, ocr_edits
+from docmind.answers.negation import language_of_words, tokens
 from docmind.answers.numbers import agree
+from docmind.answers.sentences import is_row
 from docmind.answers.statements import Point, Statement, clauses_of, keys_of, points_of, without
 from docmind.embedding import prefix
 
@@ -352,7 +354,7 @@ def is_rival(point: Point, one: Statement) -> bool:
     """Return whether a statement has a point of the kind of another; a number without unit only where units may lack."""
     if one.is_title:
         return False
-    is_loose = bool(one.cells) or one.is_elliptic
+    is_loose = bool(one.cells) or one.is_elliptic or is_row(one.text)
     return any(point.kind == other.kind or is_loose for other in one.points if may_replace(point, other))
 
 
@@ -390,7 +392,7 @@ def parts_of(claim: str, language: str, question: str, known: Set[str]) -> list[
     if asked_of(question).kind in ("person", "organisation", "place"):
         known |= frozenset(keys_of(claim)[:1])  # "Ruth did." names somebody
     points = points_of(claim, language, known)
-    clauses = clauses_of(claim)
+    clauses = clauses_of(claim, points)
     pointed = [any(a <= point.start < b for point in points) for a, b in clauses]
     found: list[Part] = []
     said, further = question, list[str]()
@@ -402,7 +404,11 @@ def parts_of(claim: str, language: str, question: str, known: Set[str]) -> list[
                 passed = {**passed, **dict.fromkeys(own, PASSED)}
             continue
         mine = tuple(point for point in points if a <= point.start < b)
-        found.append(Part(f"{said} {claim[a:b]}".strip(), {**passed, **own}, mine, asked, own=claim[a:b]))
+        if (other := language_of_words(tokens(claim[a:b])) or language) != language:
+            mine = tuple(points_of(claim[a:b], other, known))  # a sentence may quote in another language
+        share = PASSED if len(own) < 2 else min(PASSED, PASSED * len(own) / max(1, len(passed)))
+        before = dict.fromkeys(passed, share)
+        found.append(Part(f"{said} {claim[a:b]}".strip(), {**before, **own}, mine, asked, own=claim[a:b]))
         passed = {**passed, **dict.fromkeys(own, PASSED)}
     if found and further:
         found[-1] = replace(found[-1], further=tuple(further))

@@ -168,7 +168,8 @@ def _is_one_date(text: str, group: Sequence[Figure], other: Figure) -> bool:
         return False
     if last.is_dated and other.is_dated and len(gap) <= 1:
         return True
-    if (last.is_month or other.is_month) and _DATED.fullmatch(gap):
+    is_dated = last.is_month or other.is_month or (other.is_year and any(one.is_month for one in group))
+    if is_dated and _DATED.fullmatch(gap):
         return True
     is_day = not last.is_month and not last.is_year and all(v in range(1, 32) for v in last.values)
     return is_day and bool(_DAY_TO_DAY.fullmatch(gap)) and _leads_to_month(text, other)
@@ -331,8 +332,8 @@ def _clauses(
     text: str, start: int, end: int, language: str, under: frozenset[str], *, is_field: bool
 ) -> Iterator[Statement]:
     said = text[start:end]
-    bounds = [(0, len(said))] if is_field and _LABEL.match(said.lstrip()) else clauses_of(said)
     points = points_of(said, language)
+    bounds = [(0, len(said))] if is_field and _LABEL.match(said.lstrip()) else clauses_of(said, points)
     before: frozenset[str] = frozenset()
     lead = ""
     made = []
@@ -366,7 +367,7 @@ def _clauses(
     yield from made
 
 
-def clauses_of(text: str) -> list[tuple[int, int]]:
+def clauses_of(text: str, points: Sequence[Point] = ()) -> list[tuple[int, int]]:
     """Return the clauses of a sentence, without the commas and conjunctions between them.
 
     What has no words of its own belongs to the clause before it, as the second date of "on 3 May and 4 June" does; at
@@ -374,8 +375,10 @@ def clauses_of(text: str) -> list[tuple[int, int]]:
     """
     bounds: list[tuple[int, int]] = []
     at = 0
+    dates = [(point.figures[0].start, point.figures[-1].end) for point in points if point.figures]
     for cut in _CUTS.finditer(text):
-        if text[at : cut.start()].strip():
+        is_within = any(start < cut.start() < end for start, end in dates)  # `August 23, 2017`
+        if text[at : cut.start()].strip() and not is_within:
             bounds.append((at, cut.start()))
             at = cut.end()
     if text[at:].strip():
