@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from docmind.answers.align import Leaf
-from docmind.answers.kinds import asked_of
+from docmind.answers.kinds import asked_of, function_words
 from docmind.answers.names import meets as is_met
 from docmind.answers.names import no_edits, ocr_edits
 from docmind.answers.negation import language_of_words, tokens
@@ -28,6 +28,7 @@ Bond = Literal["stands", "differs", "lacks", "open"]
 
 FORM, CONTAINED, UNDER, PASSED = 0.9, 0.7, 0.7, 0.5
 _LONG = 4  # letters of a word that may be a part of another
+_SEVERAL = 2  # function words by which the language of a part is told
 _FURTHER = 3  # words of a clause that may be an addition
 _TELLING = 3  # digits
 _ENDING = 2  # letters by which a form of a short word may be longer
@@ -163,7 +164,9 @@ class Bindings:
             has = [self._has(part, point, one) if is_met else False for one, is_met in enumerate(measure.points[at])]
             holders = measure.best([one for one, is_one in enumerate(has) if is_one], at)
             others = [
-                one for one, is_one in enumerate(has) if not is_one and is_rival(point, self._places[one].statement)
+                one
+                for one, is_one in enumerate(has)
+                if not is_one and is_rival(point, self._places[one].statement) and not self._has_name(part, point, one)
             ]
             rivals = measure.best(others, at)
             cosines = self._cosines(part, point, [one for _unused, one in (*holders, *rivals)])
@@ -192,6 +195,11 @@ class Bindings:
         unmet = measure.unmet([nearest]) if measure.lacking([nearest]) > LACKING else 0.0
         said = ((part.own or part.text, self._places[nearest]),)
         return Bound("stands", tuple(dict.fromkeys(places)), max(best)[0], unmet, said)
+
+    def _has_name(self, part: Part, point: Point, at: int) -> bool:
+        """Return whether a statement has another name of the claim: then it has none in place of this one."""
+        names = [other for other in part.points if other.kind == "name" and other is not point]
+        return point.kind == "name" and any(meets(other, self._places[at]) for other in names)
 
     def _has(self, part: Part, point: Point, at: int) -> bool:
         """Return whether a statement that has a point has it as often as the claim, and in the column it names."""
@@ -385,6 +393,15 @@ def form(word: str, other: str) -> float:
     return CONTAINED if len(shorter) >= _LONG and shorter in longer else 0.0
 
 
+def _language_of(text: str, language: str) -> str:
+    """Return the language of a part: another one only where it has several function words of that, and none of its."""
+    said = tokens(text)
+    other = language_of_words(said)
+    own = function_words(language) if language else frozenset[str]()
+    is_other = other and own.isdisjoint(said) and len(function_words(other).intersection(said)) >= _SEVERAL
+    return other if is_other else language
+
+
 def parts_of(claim: str, language: str, question: str, known: Set[str]) -> list[Part]:
     """Return the statements of a claim that have a point each; later ones are about what earlier ones are about."""
     asked = tuple(points_of(question, language)) if question else ()
@@ -404,7 +421,7 @@ def parts_of(claim: str, language: str, question: str, known: Set[str]) -> list[
                 passed = {**passed, **dict.fromkeys(own, PASSED)}
             continue
         mine = tuple(point for point in points if a <= point.start < b)
-        if (other := language_of_words(tokens(claim[a:b])) or language) != language:
+        if (other := _language_of(claim[a:b], language)) != language:
             mine = tuple(points_of(claim[a:b], other, known))  # a sentence may quote in another language
         share = PASSED if len(own) < 2 else min(PASSED, PASSED * len(own) / max(1, len(passed)))
         before = dict.fromkeys(passed, share)

@@ -392,14 +392,14 @@ class Verifier:
 def _is_borne(sentences: Sequence[Sentence], question: str) -> bool:
     """Return whether all claims that carry what a question asks for have sources.
 
-    Those have a value of its kind. Where none has, or the question asks for no value, they are those that have words of
-    the question, else all.
+    Those have a value of its kind and words of the question, else such a value, else such words; else they are all.
     """
     claims = [one for one in sentences if one.is_claim]
     asked = asked_of(question)
-    carrying = [one for one in claims if asked.kind in _VALUED and holds(asked, one.text)]
     terms = {prefix(word) or word for word in keys_of(question)}
-    carrying = carrying or [one for one in claims if not terms.isdisjoint(prefix(w) or w for w in keys_of(one.text))]
+    about = [one for one in claims if not terms.isdisjoint(prefix(word) or word for word in keys_of(one.text))]
+    valued = [one for one in claims if asked.kind in _VALUED and holds(asked, one.text)]
+    carrying = [one for one in valued if one in about] or valued or about
     return bool(claims) and all(one.sources for one in carrying or claims)
 
 
