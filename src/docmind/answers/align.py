@@ -79,6 +79,15 @@ class Leaf:
         return table_scales(self.record.text[:LONGEST_PAGE])
 
     @cached_property
+    def said(self) -> tuple[str, list[int]]:
+        """The words of the page, one space apart, and where each unit begins among them."""
+        text, starts = " ", list[int]()
+        for unit in self.units:
+            starts.append(len(text) - 1)
+            text += "".join(f"{word} " for word in tokens(unit.text))
+        return text, starts
+
+    @cached_property
     def statements(self) -> list[Statement]:
         """The statements of the page: labels with values, rows, clauses."""
         text = self.record.text[:LONGEST_PAGE]

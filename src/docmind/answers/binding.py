@@ -280,7 +280,7 @@ class _Measure:
         return int((self._lacking(places) & self._said).sum())
 
     def _lacking(self, places: Sequence[int]) -> np.ndarray:
-        return (self._near[: self._words][:, list(places)] < UNDER).all(axis=1)
+        return np.asarray((self._near[: self._words][:, list(places)] < UNDER).all(axis=1))
 
     def lead(self, held: int, other: int, without: int) -> float:
         """Return by how much one statement is nearer than another, -1..1, by what either has of a part."""
@@ -359,7 +359,7 @@ def is_telling(point: Point) -> bool:
 
 
 def is_rival(point: Point, one: Statement) -> bool:
-    """Return whether a statement has a point of the kind of another; a number without unit only where units may lack."""
+    """Return whether a statement has a point of the kind of another; one without unit only where units may lack."""
     if one.is_title:
         return False
     is_loose = bool(one.cells) or one.is_elliptic or is_row(one.text)
@@ -394,11 +394,11 @@ def form(word: str, other: str) -> float:
 
 
 def _language_of(text: str, language: str) -> str:
-    """Return the language of a part: another one only where it has several function words of that, and none of its."""
+    """Return the language of a part: another one where it has several function words, and more, of that."""
     said = tokens(text)
     other = language_of_words(said)
-    own = function_words(language) if language else frozenset[str]()
-    is_other = other and own.isdisjoint(said) and len(function_words(other).intersection(said)) >= _SEVERAL
+    own, theirs = (function_words(one).intersection(said) if one else () for one in (language, other))
+    is_other = len(theirs) >= _SEVERAL and len(theirs) > len(own)
     return other if is_other else language
 
 

@@ -25,7 +25,7 @@ _NOT = {
     "fr": _set("""ne n pas jamais aucun aucune rien personne ni sans nul nulle"""),
 }
 _WITHOUT = frozenset({"without", "sem", "sin", "ohne", "sans"})
-_ALWAYS = frozenset().union(*_NOT.values()) - set(["no", "noch", "ne", "n", "pas", "personne"])  # other words elsewhere
+_ALWAYS = frozenset().union(*_NOT.values()) - {"no", "noch", "ne", "n", "pas", "personne"}  # other words elsewhere
 _LACKING = re.compile(
     r"(?:prohib|proib|forbid|forbad|banned|lack|absen|ausen|unless|except|exce[tp][ou]|salvo|fail|refus|recus|rechaz|"
     r"denie|deny|negar|negou|barred|exclu|vedad|impedid|unable|ineligib|unlaw|invalid|otherwise|tampoc)[a-z]*"

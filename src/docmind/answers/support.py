@@ -10,6 +10,7 @@ Numbers are compared with a span by presence, position and year.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from math import exp
 from typing import Literal, NamedTuple
@@ -382,10 +383,10 @@ class Evidence:
 
     def _joined(self, claim: Claim, judged: Judgement, bound: Bound) -> Judgement:
         """Return what pages say to a claim, of which words say one thing, and its numbers and names another."""
-        if bound.bond == "open":
-            return judged
         if (own := self._verbatim(claim)) is not None:
             return Judgement([own], None)
+        if bound.bond == "open":
+            return judged
         if bound.bond == "lacks":
             return Judgement([], None)
         spans = [self._span(place) for place in bound.places]
@@ -397,7 +398,9 @@ class Evidence:
             return judged  # what stands there does not support what else is said
         for text, place in bound.said:
             part, span = Claim(text), self._span(place)
-            if (other := self._differing(part, span, place)) is not None:
+            if (other := self._differing(part, span, place)) == "denied" or (
+                other and not (judged.spans and len(bound.said) > 1)
+            ):
                 return Judgement([], span if other == "denied" else None)
         return Judgement(spans[:2], None)
 
@@ -414,15 +417,16 @@ class Evidence:
         return "more" if says_more(part, span) or is_exchanged(part, span) else None
 
     def _verbatim(self, claim: Claim) -> Span | None:
-        """Return the unit that has all words of a claim as they are, in their order."""
+        """Return the units that have all words of a claim as they are, in their order."""
         if len(set(keys_of(claim.core))) < OWN_WORDS:
             return None  # "In March." is on many pages
         said = f" {' '.join(claim.tokens)} "
         for leaf in self.library.leaves:
-            for at, unit in enumerate(leaf.units):
-                if said in f" {' '.join(tokens(unit.text))} ":
-                    span = Span(leaf, at, at, at, 1.0, 1.0, 1.0)
-                    return span if not says_more(claim, span) else None
+            text, starts = leaf.said
+            if (at := text.find(said)) >= 0:
+                first, last = bisect_right(starts, at) - 1, bisect_right(starts, at + len(said) - 2) - 1
+                span = Span(leaf, first, first, last, 1.0, 1.0, 1.0)
+                return span if not says_more(claim, span) else None
         return None
 
     def _span(self, place: Place) -> Span:
