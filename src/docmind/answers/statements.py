@@ -32,7 +32,6 @@ _ARTICLE = re.compile(
 )
 _ENDS = re.compile(r"[.!?…][\"'”’»)\]*_]{0,6}$")
 _CELL = re.compile(r"\s*(?:\||\t)\s*")
-_NAMED_IN_GERMAN = 1  # characters between two capitals that form a name there: every noun has one
 _JOINED = 3  # characters between the words of one name, or between a day and its month
 _DAY_TO_DAY = re.compile(
     r"[\s.]*(?:to|until|till|and|bis|und|al?|hasta|y|e|até|à|au|et|[-–—])\s*(?:the|zum|el|o|le)?\s*"

@@ -4,7 +4,8 @@ Words find spans, checks of numbers, names and negation exclude some, and the te
 sentence may also be supported in two parts, each by its own span.
 
 `fault` is a check that similarity cannot replace: a number, a name or a negation that a page does not have.
-Numbers are compared with a span by presence, position and year.
+Numbers are compared with a span by presence, position and year. Above 500 lines: the checks of a span and the judgement
+that uses them change together.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ not trusted: its marks are removed, and new numbers are assigned. Markdown is ke
 A claim that rests on the image of a page, by the model's own mark, is marked as such and is not supported.
 
 Headings, questions, greetings and "the documents do not say" are separated from claims; in doubt a sentence is a claim.
+Above 500 lines: the segmentation of a draft and the answer assembled from it share their spans.
 """
 
 from __future__ import annotations
