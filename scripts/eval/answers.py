@@ -328,13 +328,11 @@ def _module(rows: Sequence[Row], of_all: Mapping[bool, Mapping[str, object]]) ->
     """Return the source of the module of weights."""
     sets = {name: [row for row in rows if row.of_set == name] for name in dict.fromkeys(row.of_set for row in rows)}
     counts = {name: sum(row.is_answerable for row in of) for name, of in sets.items()}
-    told = "; ".join(
-        f"{name}, {counts[name]} with an answer and {len(of) - counts[name]} without" for name, of in sets.items()
-    )
+    told = [f"{name}: {counts[name]} with an answer, {len(of) - counts[name]} without." for name, of in sets.items()]
     lines = [
         '"""What the evidence of an answer weighs, with a text model (True) and by words alone (False).', "",
         "Written by `scripts/eval FOLDER fit-answers`, in the order of `evidence.PASSAGE` and `evidence.CERTAINTY`.",
-        f"Questions: {told}.", '"""', "", "from __future__ import annotations", "",
+        "Questions:", *told, '"""', "", "from __future__ import annotations", "",
     ]  # fmt: skip
     passage, of_certainty = {}, {"FOUND": {}, "FIRST": {}}
     for has_meaning, weights in of_all.items():

@@ -16,10 +16,11 @@ from math import log
 
 import numpy as np
 
-from docmind.answers.names import named, words_of
+from docmind.answers.names import compact, named, words_of
 from docmind.answers.negation import language_of_words, tokens
 from docmind.answers.numbers import UNIT_WORDS, Figure, agree, figures, table_scales
 from docmind.answers.sentences import units
+from docmind.answers.statements import Statement, statements_of
 from docmind.documents import PageRecord
 from docmind.embedding import prefix, words
 
@@ -78,6 +79,22 @@ class Leaf:
         return table_scales(self.record.text[:LONGEST_PAGE])
 
     @cached_property
+    def said(self) -> tuple[str, list[int]]:
+        """The words of the page, one space apart, and where each unit begins among them."""
+        text, starts = " ", list[int]()
+        for unit in self.units:
+            starts.append(len(text) - 1)
+            text += "".join(f"{word} " for word in tokens(unit.text))
+        return text, starts
+
+    @cached_property
+    def statements(self) -> list[Statement]:
+        """The statements of the page: labels with values, rows, clauses."""
+        text = self.record.text[:LONGEST_PAGE]
+        bounds = [(unit.start, unit.end) for unit in self.units]
+        return statements_of(text, bounds, self.record.language, self.label)
+
+    @cached_property
     def label_names(self) -> set[str]:
         return words_of(self.label)
 
@@ -93,6 +110,11 @@ class Leaf:
     def sure_names(self) -> set[str]:
         """The words with a capital inside sentences."""
         return {name.key for unit in self.units for name in named(unit.text) if name.is_sure}
+
+    @cached_property
+    def only_names(self) -> set[str]:
+        """Those of them that the page never writes with a small letter."""
+        return self.sure_names - {compact(word) for word in re.findall(r"\b[^\W\d_A-ZÀ-Þ]\w*", self.record.text)}
 
     def text(self, first: int, last: int) -> str:
         """Return the page's text from one unit to another, both included."""

@@ -38,7 +38,7 @@ from docmind.answers.passages import Passage, code_passages, edges, headed_passa
 from docmind.answers.verify import MAYBE, Verified, page_source, quoted
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
-from docmind.documents import Catalog, PageRecord, Words
+from docmind.documents import Catalog, PageRecord, PassageVectors, Words
 from docmind.embedding import TextEmbedder, VectorCache, name_of, of_many_languages, words
 from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
@@ -164,11 +164,14 @@ class Extractive:
         *,
         least_certainty: float = 0.0,
         read: VectorCache | None = None,
+        vectors: PassageVectors | None = None,
     ) -> None:
         """Set up; passages with a line of which OCR is less sure than `least_certainty`, 0..1, are not quoted.
 
-        `read` has the vectors of passages that were read before, and is created where none is given.
+        `vectors` are those of passages that the library keeps, where it keeps any; `read` has those of others that were
+        read before, and is created where none is given.
         """
+        self._vectors = vectors
         self._read = read or VectorCache(READ, "passages")
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
         self._exchanges = Exchanges(catalog)
@@ -178,7 +181,12 @@ class Extractive:
         """Return one that quotes pages whatever its confidence, for pages that a question itself points to."""
         settings = self._settings.model_copy(update={"threshold": 0.0})
         return Extractive(
-            settings, self._catalog, self._embedder, least_certainty=self._least_certainty, read=self._read
+            settings,
+            self._catalog,
+            self._embedder,
+            least_certainty=self._least_certainty,
+            read=self._read,
+            vectors=self._vectors,
         )
 
     def drop(self) -> None:
@@ -409,6 +417,14 @@ class Extractive:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the vectors of passages that are kept, zeros for others, and which these are."""
         vectors, is_known = np.zeros((len(texts), self._embedder.dim), np.float32), np.zeros(len(texts), bool)
+        if self._vectors is None:
+            return vectors, is_known
+        places = [(page.hit.doc_id, page.hit.page_no) for page in pages]
+        kept = self._vectors.of_pages(fingerprint, places)
+        for number, place in enumerate(places):
+            at = [one for one, unit in enumerate(units) if unit.page == number]
+            if at and place in kept:
+                is_known[at], vectors[at] = kept[place].rows_of([texts[one] for one in at])
         return vectors, is_known
 
     def _newest_of(

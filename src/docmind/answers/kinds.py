@@ -124,6 +124,11 @@ def language_of_question(question: str) -> str:
     return max(telling, key=lambda name: likely[name] * (1 + sum(word in telling[name] for word in said)))
 
 
+def function_words(language: str) -> frozenset[str]:
+    """Return the folded function words of one of the five languages."""
+    return _rules().languages[language]
+
+
 def is_of_smallest(question: str) -> bool:
     """Return whether a question for an extreme asks for the smallest."""
     return not _rules().words["smallest"].isdisjoint(re.findall(r"[a-z]+", _folded(question)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -109,7 +109,7 @@ def words_of(text: str) -> set[str]:
     return found
 
 
-def meets(key: str, words: set[str], *, edits: Edits) -> bool:
+def meets(key: str, words: Set[str], *, edits: Edits) -> bool:
     """Return whether a name is among the words, with at most `edits(key)` wrong letters."""
     if key in words or any(alias in words for alias in _ALIASES.get(key, ())):
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from docmind.answers.kinds import function_words
 from docmind.embedding import PREFIX, STOP_WORDS, fold, prefix
 
 
@@ -12,7 +13,7 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_WORD = re.compile(r"(?:[ldnjmtsc]|qu)(?=['’]\w)|\w+(?:['’]\w+)?", re.IGNORECASE)  # `n'est` has two, `isn't` one
 _NOT = {
     "en": _set(
         """not no never none neither nor without cannot nothing nobody isn't aren't wasn't weren't don't doesn't didn't
@@ -20,9 +21,11 @@ _NOT = {
     ),
     "pt": _set("""nao nunca nem nenhum nenhuma sem jamais ninguem nada"""),
     "es": _set("""no nunca ni ningun ninguno ninguna sin jamas nadie tampoco nada"""),
+    "de": _set("""nicht kein keine keinen keinem keiner keines nie niemals niemand niemanden nichts weder noch ohne"""),
+    "fr": _set("""ne n pas jamais aucun aucune rien personne ni sans nul nulle"""),
 }
-_WITHOUT = frozenset({"without", "sem", "sin"})
-_ALWAYS = frozenset().union(*_NOT.values()) - {"no"}  # `no` is `in the` in Portuguese
+_WITHOUT = frozenset({"without", "sem", "sin", "ohne", "sans"})
+_ALWAYS = frozenset().union(*_NOT.values()) - {"no", "noch", "ne", "n", "pas", "personne"}  # other words elsewhere
 _LACKING = re.compile(
     r"(?:prohib|proib|forbid|forbad|banned|lack|absen|ausen|unless|except|exce[tp][ou]|salvo|fail|refus|recus|rechaz|"
     r"denie|deny|negar|negou|barred|exclu|vedad|impedid|unable|ineligib|unlaw|invalid|otherwise|tampoc)[a-z]*"
@@ -44,11 +47,6 @@ _OPPOSITES = [
     ("outperform surpass", "underperform"),
 ]  # fmt: skip
 _PAIRS = [(tuple(a.split()), tuple(b.split())) for a, b in _OPPOSITES]
-_TELLING = {
-    "en": _set("""the of and is was were to in for with that by on are this which from as it its"""),
-    "pt": _set("""o os da do das dos em nao que para com uma um pelo pela sao foi ao aos na no e ou as sua seu"""),
-    "es": _set("""el los las del en que para con una un por se al fue son y la lo su sus es o como"""),
-}
 _FAR = 5  # words after a negation that it may affect
 _NEAR = 5  # words on each side that identify a place
 _SHARED = 2  # of them, how many must be equal for two places to state the same
@@ -62,10 +60,8 @@ def tokens(text: str) -> list[str]:
 
 
 def language_of_words(words: Sequence[str]) -> str:
-    """Return `en`, `pt` or `es` by function words; "" where they are inconclusive."""
-    counts = sorted(
-        ((sum(word in telling for word in words), name) for name, telling in _TELLING.items()), reverse=True
-    )
+    """Return `en`, `pt`, `es`, `de` or `fr` by function words; "" where they are inconclusive."""
+    counts = sorted(((sum(word in function_words(name) for word in words), name) for name in _NOT), reverse=True)
     return counts[0][1] if counts[0][0] > counts[1][0] else ""
 
 

@@ -1,8 +1,9 @@
 """The numbers of a text as values that can be compared, however they are written.
 
 `1,234.5` and `1.234,5`, `$3.2 billion` and `3,200 million`, `twelve` and `12`, `20%` and `twenty percent`, `(1,234)`,
-`5º`, `March` and the 03 of `15/03/2022`: in English, Portuguese and Spanish, months in German and French too. Numbers
-in words, such as `twenty-one`, `cento e vinte` and `doscientos mil`, are read from lower case without accents.
+`5º`, `March` and the 03 of `15/03/2022`: in English, German, Spanish, French and Portuguese. Numbers in words, such as
+`twenty-one`, `cento e vinte`, `doscientos mil` and `siebzehn`, are read from lower case without accents; German
+compounds above twenty (`einundzwanzig`) are not.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ SCALES: dict[str, float] = {
     **dict.fromkeys(["million", "millions", "milhao", "milhoes", "millon", "millones", "mn"], 1e6),
     **dict.fromkeys(["billion", "billions", "bilhao", "bilhoes", "bn"], 1e9),
     **dict.fromkeys(("mil millones", "mil milhoes"), 1e9),
+    **dict.fromkeys(["tausend", "mille", "milliers"], 1e3),
+    **dict.fromkeys(["millionen", "mio"], 1e6),
+    **dict.fromkeys(["milliarde", "milliarden", "mrd", "milliard", "milliards"], 1e9),
     **dict.fromkeys(["trillion", "trillions", "trilhao", "trilhoes"], 1e12),
 }
 _TABLES = {
@@ -44,11 +48,16 @@ _TABLES = {
         seiscentos:600 seiscientos:600 setecentos:700 setecientos:700 oitocentos:800 ochocientos:800 novecentos:900
         novecientos:900""",
     "es": "dos:2 once:11",
+    "de": """zwei:2 drei:3 vier:4 funf:5 sechs:6 sieben:7 acht:8 neun:9 zehn:10 elf:11 zwolf:12 dreizehn:13 vierzehn:14
+        funfzehn:15 sechzehn:16 siebzehn:17 achtzehn:18 neunzehn:19 zwanzig:20 dreisig:30 vierzig:40 funfzig:50
+        sechzig:60 siebzig:70 achtzig:80 neunzig:90 hundert:100""",
+    "fr": """deux:2 trois:3 quatre:4 cinq:5 six:6 sept:7 huit:8 neuf:9 dix:10 onze:11 douze:12 treize:13 quatorze:14
+        quinze:15 seize:16 vingt:20 trente:30 quarante:40 cinquante:50 soixante:60 cent:100 cents:100""",
 }
 _BY_LANGUAGE = {language: _table(text) for language, text in _TABLES.items()}
 _COMMON = _BY_LANGUAGE[""]
 SMALL = frozenset(_COMMON) | frozenset(_BY_LANGUAGE["es"]) | {"hundred", "mil", "thousand", "dozen"}
-_AND = frozenset({"and", "e", "y"})
+_AND = frozenset({"and", "e", "y", "und", "et"})
 
 _ORDINALS = """third:3 fourth:4 fifth:5 sixth:6 seventh:7 eighth:8 ninth:9 tenth:10 eleventh:11 twelfth:12
 terceiro:3 terceira:3 tercero:3 tercera:3 tercer:3 quinto:5 quinta:5 sexto:6 sexta:6 setimo:7 setima:7 septimo:7
@@ -62,6 +71,13 @@ enero:1 febrero:2 marzo:3 mayo:5 junio:6 julio:7 septiembre:9 setiembre:9 octubr
 januar:1 februar:2 marz:3 mai:5 juni:6 juli:7 oktober:10 dezember:12
 janvier:1 fevrier:2 mars:3 avril:4 juin:6 juillet:7 aout:8 septembre:9 octobre:10 novembre:11 decembre:12"""
 MONTHS = _table(_MONTHS)
+_WEEKDAYS = """monday:1 tuesday:2 wednesday:3 thursday:4 friday:5 saturday:6 sunday:7 mondays:1 tuesdays:2 wednesdays:3
+thursdays:4 fridays:5 saturdays:6 sundays:7 montag:1 dienstag:2 mittwoch:3 donnerstag:4 freitag:5 samstag:6
+sonnabend:6 sonntag:7 montags:1 dienstags:2 mittwochs:3 donnerstags:4 freitags:5 samstags:6 sonnabends:6 sonntags:7
+lunes:1 martes:2 miercoles:3 jueves:4 viernes:5 sabado:6 sabados:6 domingo:7 domingos:7
+lundi:1 mardi:2 mercredi:3 jeudi:4 vendredi:5 samedi:6 dimanche:7 lundis:1 mardis:2 mercredis:3 jeudis:4 vendredis:5
+samedis:6 dimanches:7 segunda:1 terca:2 quarta:3 quinta:4 sexta:5"""
+WEEKDAYS = _table(_WEEKDAYS)
 
 
 def numeral(words: Sequence[str], language: str = "") -> tuple[float, int]:
@@ -102,34 +118,38 @@ Value = float | str
 _EXACT = 15  # digits; longer numbers are compared as text
 _DIGITS = re.compile(r"\d+(?:[.,'’\u00a0\u202f\u2009]\d+)*")
 _SEPARATOR = re.compile(r"\D")
-_BEFORE = re.compile(r"(US\$|R\$|[$€£¥])\s?\(?$")
+_CURRENCY = r"(?:US\$|R\$|[$€£¥]|\b(?:EUR|USD|GBP|CHF)\b)"
+_BEFORE = re.compile(rf"({_CURRENCY})\s?\(?$")
 _MINUS = re.compile(r"(?:^|\(|[^\d\s)%]\s)[-−–](?:US\$|R\$|[$€£¥])?$")
 _DATED_BEFORE, _DATED_AFTER = re.compile(r"\d[/-]$"), re.compile(r"[/-]\d")
 _OPEN = re.compile(r"\(\s?(?:US\$|R\$|[$€£¥])?\s?$")
 _CLOSE = re.compile(r"\s?%?\s?\)")
 _SCALE = re.compile(r"[\s\u00a0-]{0,2}(mil (?:millones|milhoes)|[a-z]+)\b")
+_SIGN_BEHIND = re.compile(r"[\s\u00a0\u202f]?([€$£])")
 _LETTER_SCALE = re.compile(r"\s?(K|M|B|k|bn|mn|BN|MN)\b")
 _PERCENT = re.compile(
-    r"\s{0,2}(?:%|-?per ?cent\b|percentage points?\b|pontos? percentua|puntos? porcentual|por ci?ento\b)"
+    r"\s{0,2}(?:%|-?per ?cent\b|percentage points?\b|pontos? percentua|puntos? porcentual|por ci?ento\b|prozent\b|"
+    r"pour ?cents?\b)"
 )
 _AFTER = re.compile(
     r"(?:\s?\(\s?[\w ]{1,30}\s?\))?[\s\u00a0-]{0,2}\)?\s?"
     r"(?:(?:calendar|business|working|consecutive|fiscal|full|additional|more)\s+)?([a-z]+)"
 )
 _UNITS = {
-    "day": "day days dia dias",
-    "week": "week weeks semana semanas",
-    "month": "month months mes meses",
-    "year": "year years ano anos",
-    "hour": "hour hours hora horas",
-    "minute": "minute minutes minuto minutos",
-    "$": "dollar dollars dolar dolares",
-    "€": "euro euros",
+    "day": "day days dia dias tag tage tagen jour jours",
+    "week": "week weeks semana semanas woche wochen semaine semaines",
+    "month": "month months mes meses monat monate monaten mois",
+    "year": "year years ano anos jahr jahre jahren an ans annee annees",
+    "hour": "hour hours hora horas stunde stunden heure heures",
+    "minute": "minute minutes minuto minutos minuten",
+    "$": "dollar dollars dolar dolares usd",
+    "€": "euro euros eur",
     "R$": "real reais",
     "km": "km kilometer kilometers kilometre kilometres quilometro quilometros kilometro kilometros",
     "kg": "kg kilogram kilograms quilo quilos kilo kilos",
     "°": "degree degrees grau graus grado grados",
-    "£": "pound pounds libra libras",
+    "£": "pound pounds libra libras gbp",
+    "CHF": "chf franken",
     "g": "g gram grams gramme grammes grama gramas gramo gramos",
     "m": "metre metres meter meters metro metros",
     "cm": "cm centimetre centimetres centimeter centimeters centimetro centimetros",
@@ -143,15 +163,33 @@ _PARTS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 """Units by the smaller one that they are a whole number of."""
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento"}) - {"mar", "dec", "real"}
+UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento", "prozent"}) - {
+    "mar",
+    "dec",
+    "real",
+    "an",
+}
 """Words that belong to a number and are compared with it."""
-_SIGNS = {"US$": "$", "$": "$", "R$": "R$", "€": "€", "£": "£", "¥": "¥"}
+_SIGNS = {
+    "US$": "$",
+    "$": "$",
+    "R$": "R$",
+    "€": "€",
+    "£": "£",
+    "¥": "¥",
+    "EUR": "€",
+    "USD": "$",
+    "GBP": "£",
+    "CHF": "CHF",
+}
 _WORD = re.compile(r"[^\W\d_]+")
 _HEDGE = re.compile(
     r"(?:about|around|approximately|roughly|nearly|almost|over|~|≈|some|cerca de|aproximadamente|quase|casi|"
     r"alrededor de|unos|unas|more than|mais de|mas de)\s+(?:US\$|R\$|[$€£¥])?\s?$"
 )
-_TABLE_SCALE = re.compile(r"\b(?:in|em|en|r\$)\s+(?:us\$\s+|r\$\s+|\$\s*)?(?:[a-z]+ of )?([a-z]+)\b")
+_TABLE_SCALE = re.compile(
+    r"(?:\b(?:in|em|en|r\$)\s+(?:us\$\s+|r\$\s+|[$€£]\s*|eur\s+)?|[$€£]\s?|\beur\s)((?:[a-z]+\s?){1,3})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +229,8 @@ def figures(text: str, language: str = "") -> list[Figure]:
 
 def table_scales(text: str) -> tuple[float, ...]:
     """Return the scales of the numbers in a page's tables, where stated: `(in millions)` gives 1,000,000."""
-    return tuple({SCALES[word] for word in _TABLE_SCALE.findall(_lowered(text)) if word in SCALES})
+    said = (word for words in _TABLE_SCALE.findall(_lowered(text)) for word in words.split())
+    return tuple({SCALES[word] for word in said if word in SCALES})
 
 
 def agree(claim: Figure, page: Figure, scales: tuple[float, ...] = ()) -> bool:
@@ -259,6 +298,8 @@ def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> 
         unit = "%"
     elif (after := _AFTER.match(lowered, scaled_to)) and after[1] in _UNIT_OF:
         unit = unit or _UNIT_OF[after[1]]
+    elif behind_sign := _SIGN_BEHIND.match(text, scaled_to):
+        unit = unit or _SIGNS[behind_sign[1]]
     if scale != 1.0:
         found = {round(v * scale, 6) if isinstance(v, float) else v for v in found}
     if head[-2:].upper() == "FY" and len(written) == 2:
@@ -312,9 +353,13 @@ def readings_of_number(written: str, language: str) -> tuple[set[Value] | None, 
         decimal = float(f"{parts[0]}.{parts[1]}")
         if not grouped:
             return {decimal}, len(parts[1])
-        if (language, marks[0]) in (("en", ","), ("pt", "."), ("es", ".")):
+        if (language, marks[0]) in (("en", ","), ("pt", "."), ("es", "."), ("de", ".")):
             return {float(digits)}, 0
-        return ({decimal}, 3) if (language, marks[0]) in (("en", "."), ("pt", ",")) else ({float(digits), decimal}, 0)
+        return (
+            ({decimal}, 3)
+            if (language, marks[0]) in (("en", "."), ("pt", ","), ("de", ","), ("fr", ","))
+            else ({float(digits), decimal}, 0)
+        )
     inner = len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:-1])
     if marks[-1] in ".," and len(set(marks[:-1])) == 1 and inner:
         return {float("".join(parts[:-1]) + "." + parts[-1])}, len(parts[-1])
@@ -334,7 +379,9 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
             yield Figure(start, end, frozenset({float(MONTHS[word])}), is_month=True)
         elif word in ORDINALS and not (word == "quarto" and language == "es"):
             yield Figure(start, end, frozenset({float(ORDINALS[word])}), step=1.0)
-        elif word in SMALL and not (word in ("cento", "ciento") and at and words[at - 1][0] == "por"):
+        elif (word in SMALL or word in _BY_LANGUAGE.get(language, ())) and not (
+            word in ("cento", "ciento") and at and words[at - 1][0] == "por"
+        ):
             value, used = numeral([w for w, *_ in words[at : at + 12]], language)
             if used:
                 end = words[at + used - 1][2]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from docmind.answers.numbers import MONTHS
 from docmind.documents import language_of
-from docmind.embedding import STOP_WORDS, sentence_ends
+from docmind.embedding import STOP_WORDS, fold, sentence_ends
 
 LONGEST = 420  # characters; longer sentences are cut at a semicolon, a comma or a space
 SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to the next sentence
@@ -18,6 +19,7 @@ SHORT_LINE = 36  # fragments of table cells up to this long are joined, to BLOCK
 BLOCK = 160
 
 _NUMBER = re.compile(r"\d")
+_DAY, _WORD = re.compile(r"(?<!\d)\d{1,2}\.$"), re.compile(r"\s*([^\W\d_]+)")
 _SENTENCE_ENDS = (".", "!", "?")
 BULLET = re.compile(  # `(FDA) rules` and `U. S. courts` go on a sentence
     r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?(?:\d{1,3}[a-zA-Z]?|[a-zA-Z]\d?|[ivxlc]{2,5}|[IVXLC]{2,5})[.)]\s(?![A-Z]\.)|§|[IVXLC]+\s[-–—]\s|"
@@ -125,8 +127,17 @@ def is_row(line: str) -> bool:
     return numbers >= 2 and letters >= 3 and numbers >= 0.3 * len(line.split())
 
 
-def _sentences(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
+def ends(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield the ends of the sentences of a paragraph; the stop of a German day, as in `1. Februar`, is none."""
     for cut in sentence_ends(text, start, end):
+        day = _DAY.search(text, max(start, cut - 4), cut)
+        behind = _WORD.match(text, cut, end) if day is not None else None
+        if behind is None or fold(behind[1].lower()) not in MONTHS:
+            yield cut
+
+
+def _sentences(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
+    for cut in ends(text, start, end):
         if cut - start < SHORTEST or _is_label(text[start:cut]):
             continue
         yield from shorten(text, start, cut, longest)

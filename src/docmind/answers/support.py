@@ -4,12 +4,14 @@ Words find spans, checks of numbers, names and negation exclude some, and the te
 sentence may also be supported in two parts, each by its own span.
 
 `fault` is a check that similarity cannot replace: a number, a name or a negation that a page does not have.
-Numbers are compared with a span by presence, position and year.
+Numbers are compared with a span by presence, position and year. Above 500 lines: the checks of a span and the judgement
+that uses them change together.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from math import exp
 from typing import Literal, NamedTuple
@@ -18,10 +20,12 @@ import numpy as np
 
 from docmind.answers.additions import is_exchanged, says_more
 from docmind.answers.align import Claim, Leaf, Library, Span, Unit, neighbours, weakest
+from docmind.answers.binding import Bindings, Bound, Place, is_telling
 from docmind.answers.names import Edits, compact, is_replaced, meets, named, no_edits, ocr_edits, replacements, words_of
 from docmind.answers.negation import is_flipped, tokens
 from docmind.answers.numbers import Figure, agree
 from docmind.answers.sentences import is_row
+from docmind.answers.statements import keys_of
 from docmind.embedding import TextEmbedder, fold, prefix, words
 from docmind.errors import DocMindError
 from docmind.records.search import Degraded
@@ -317,7 +321,11 @@ def _has_other_names(claim: Claim, units: Sequence[Unit]) -> bool:
     )
 
 
-EMBEDDED = 160  # texts at most for one answer: 2-3 ms each on one core
+EMBEDDED = 400  # texts at most for one answer: 2-3 ms each on one core
+OWN_WORDS = 2  # of a claim that says itself what it is about
+UNMET, UNMET_BY_NUMBER = 0.35, 0.6  # share of a claim's words that may lack; where a number hardly stands by chance
+COMPARABLE = frozenset({"en", "es", "pt"})  # languages whose words `docmind.answers.additions` knows
+NEAR = 0.25  # nearness to a claim from which a statement with its numbers and names supports it
 COMPARED = 3  # spans of one claim that the text model compares
 CERTAIN = 0.85  # coverage and order from which the text model is not needed
 VERBATIM = 0.98  # coverage and order from which contradicting spans do not count
@@ -355,14 +363,86 @@ class Evidence:
         self.library = Library(leaves)
         self._known = set[str]().union(*(leaf.sure_names for leaf in leaves))
         self._vectors: dict[str, np.ndarray] = {}
+        self._bindings = Bindings(leaves, self._embedded)
         self.degraded: tuple[Degraded, ...] = ()
 
-    def of(self, texts: Sequence[str]) -> list[list[Span]]:
-        """Return for each claim the one or two spans that support it, or none."""
-        return [judged.spans for judged in self.judge(texts)]
+    def judge(self, texts: Sequence[str], question: str = "") -> list[Judgement]:
+        """Return for each claim the spans that support it; without any, the span that contradicts it.
 
-    def judge(self, texts: Sequence[str]) -> list[Judgement]:
-        """Return for each claim the one or two spans that support it; without any, the span that contradicts it."""
+        What stands with the numbers, dates and names of a claim is looked for first; words and the text model judge a
+        claim without any. `question` is what the claims answer: "Five years." is about what it asks for.
+        """
+        judged = self._by_words(texts)
+        for at, text in enumerate(texts):
+            claim = self.claim(text)
+            bound = self._bindings.bind(claim.core, self._language(claim), question)
+            judged[at] = self._joined(claim, judged[at], bound)
+        return judged
+
+    def _language(self, claim: Claim) -> str:
+        return claim.language or next((leaf.record.language for leaf in self.library.leaves), "")
+
+    def _joined(self, claim: Claim, judged: Judgement, bound: Bound) -> Judgement:
+        """Return what pages say to a claim, of which words say one thing, and its numbers and names another."""
+        if (own := self._verbatim(claim)) is not None:
+            return Judgement([own], None)
+        if bound.bond == "open":
+            return judged
+        if bound.bond == "lacks":
+            return Judgement([], None)
+        spans = [self._span(place) for place in bound.places]
+        if bound.bond == "differs":
+            return Judgement([], spans[0])
+        if bound.nearness < NEAR and not judged.spans:
+            return Judgement([], None)
+        if bound.unmet > (UNMET_BY_NUMBER if any(map(is_telling, bound.points)) else UNMET):
+            return judged  # what stands there does not support what else is said
+        for text, place in bound.said:
+            part, span = Claim(text), self._span(place)
+            if (other := self._differing(part, span, place)) == "denied" or (
+                other and not (judged.spans and len(bound.said) > 1)
+            ):
+                return Judgement([], span if other == "denied" else None)
+        return Judgement(spans[:2], None)
+
+    def _differing(self, part: Claim, span: Span, place: Place) -> Literal["denied", "more"] | None:
+        """Return whether a statement denies a part of a claim, or says less than it."""
+        language = span.leaf.record.language
+        near = [place.statement.text, *(unit.text for unit in neighbours(span))]
+        if is_flipped(part.tokens, tokens(" ".join(near)), part.language or language, language):
+            return "denied"
+        if is_row(place.statement.text) and not place.statement.heads and numbers_stand(part, span) == "differ":
+            return "denied"  # below another year
+        if place.statement.is_field or language not in COMPARABLE:
+            return None
+        return "more" if says_more(part, span) or is_exchanged(part, span) else None
+
+    def _verbatim(self, claim: Claim) -> Span | None:
+        """Return the units that have all words of a claim as they are, in their order."""
+        if len(set(keys_of(claim.core))) < OWN_WORDS:
+            return None  # "In March." is on many pages
+        said = f" {' '.join(claim.tokens)} "
+        for leaf in self.library.leaves:
+            text, starts = leaf.said
+            if (at := text.find(said)) >= 0:
+                first, last = bisect_right(starts, at) - 1, bisect_right(starts, at + len(said) - 2) - 1
+                span = Span(leaf, first, first, last, 1.0, 1.0, 1.0)
+                return span if not says_more(claim, span) else None
+        return None
+
+    def _span(self, place: Place) -> Span:
+        """Return the units of a page in which a statement stands."""
+        leaf, one = place.leaf, place.statement
+        held = [at for at, unit in enumerate(leaf.units) if unit.start < one.end and one.start < unit.end]
+        return Span(leaf, held[0], held[0], held[-1], 1.0, 1.0, 1.0)
+
+    def _embedded(self, texts: Sequence[str]) -> list[np.ndarray | None]:
+        flat = [" ".join(text.split()) for text in texts]
+        self._embed([text for text in flat if text])
+        return [self._vectors.get(text) for text in flat]
+
+    def _by_words(self, texts: Sequence[str]) -> list[Judgement]:
+        """Return what pages say to claims by their words and the text model."""
         known: dict[str, Claim] = {}  # repeated sentences are checked once
         claims = [known.get(text) or known.setdefault(text, self.claim(text)) for text in texts]
         found = self.candidates(claims)

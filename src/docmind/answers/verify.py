@@ -6,22 +6,25 @@ not trusted: its marks are removed, and new numbers are assigned. Markdown is ke
 A claim that rests on the image of a page, by the model's own mark, is marked as such and is not supported.
 
 Headings, questions, greetings and "the documents do not say" are separated from claims; in doubt a sentence is a claim.
+Above 500 lines: the segmentation of a draft and the answer assembled from it share their spans.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
 from docmind.answers.align import Leaf
-from docmind.answers.sentences import shorten
+from docmind.answers.kinds import asked_of, holds
+from docmind.answers.sentences import ends, shorten
+from docmind.answers.statements import keys_of
 from docmind.answers.support import Evidence
 from docmind.answers.versions import Earlier
 from docmind.documents import PageRecord, Words, is_corrected
-from docmind.embedding import TextEmbedder, name_of, sentence_ends
+from docmind.embedding import TextEmbedder, name_of, prefix
 from docmind.records.answers import Outcome, Sentence, Source, SourceKind
 from docmind.records.documents import Box
 from docmind.records.search import Degraded, Hit, PageHit
@@ -246,7 +249,7 @@ def _prose(text: str, start: int, end: int) -> Iterator[Piece]:
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for cut in sentence_ends(text, start, end):
+    for cut in ends(text, start, end):
         if cut - start < _SHORTEST:
             continue
         yield from shorten(text, start, cut)
@@ -297,6 +300,7 @@ def denies(said: str) -> bool:
     return bool(_SILENCE.search(said)) and not any(char.isdigit() for char in said) and not _BUT.search(said)
 
 
+_VALUED = frozenset({"number", "amount", "count", "date", "duration", "person", "organisation", "place", "identifier"})
 CHECKED = 200  # sentences of one answer; further ones count as unsupported
 
 
@@ -319,12 +323,16 @@ class Verified:
 
     Sources count from 1 in the order of their first mention. `degraded` says where the text model could not be used:
     then words alone decide, and fewer sentences are found to be supported.
+
+    `leads` tells of what a model wrote whether it may lead as an answer: every claim that carries what the question
+    asks for has its source, and no page says otherwise than any claim.
     """
 
     answer: str
     sentences: tuple[Sentence, ...]
     sources: tuple[Source, ...]
     degraded: tuple[Degraded, ...] = ()
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +351,13 @@ class Verifier:
         self._embedder = embedder
 
     def verify(
-        self, text: str, passages: Sequence[Passage], *, images: Mapping[int, Passage] = _NO_IMAGES, epoch: int = 0
+        self,
+        text: str,
+        passages: Sequence[Passage],
+        *,
+        question: str = "",
+        images: Mapping[int, Passage] = _NO_IMAGES,
+        epoch: int = 0,
     ) -> Verified:
         """Check every sentence of `text` (plain or Markdown) against the whole pages of `passages` and of `images`.
 
@@ -363,15 +377,31 @@ class Verifier:
         leaves = leaves_of(passages)
         evidence = Evidence(self._embedder, leaves)
         claims = [at for at, piece in enumerate(found) if piece.is_claim][:CHECKED]
-        borne = evidence.of([answer[found[at].start : found[at].end] for at in claims])
+        judged = evidence.judge([answer[found[at].start : found[at].end] for at in claims], question)
         places = {
-            at: [_Place(leaves.index(span.leaf), *span.bounds) for span in spans]
-            for at, spans in zip(claims, borne, strict=True)
-            if spans
+            at: [_Place(leaves.index(span.leaf), *span.bounds) for span in one.spans]
+            for at, one in zip(claims, judged, strict=True)
+            if one.spans
         }
         cited = _citing(found, marks)
         seen = {at: [images[n] for n in cited[at]] for at in claims if at in cited and at not in places}
-        return _assemble(answer, found, places, seen, [group[0] for group in pages], epoch, evidence.degraded)
+        made = _assemble(answer, found, places, seen, [group[0] for group in pages], epoch, evidence.degraded)
+        is_denied = any(one.against is not None for at, one in zip(claims, judged, strict=True) if at not in seen)
+        return replace(made, leads=not is_denied and _is_borne(made.sentences, question))
+
+
+def _is_borne(sentences: Sequence[Sentence], question: str) -> bool:
+    """Return whether all claims that carry what a question asks for have sources.
+
+    Those have a value of its kind and words of the question, else such a value, else such words; else they are all.
+    """
+    claims = [one for one in sentences if one.is_claim]
+    asked = asked_of(question)
+    terms = {prefix(word) or word for word in keys_of(question)}
+    about = [one for one in claims if not terms.isdisjoint(prefix(word) or word for word in keys_of(one.text))]
+    valued = [one for one in claims if asked.kind in _VALUED and holds(asked, one.text)]
+    carrying = [one for one in valued if one in about] or valued or about
+    return bool(claims) and all(one.sources for one in carrying or claims)
 
 
 def quoted(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from docmind.config import Settings
 from docmind.conversations.listings import Listings
-from docmind.documents import Catalog, NodeStore
+from docmind.documents import Catalog, NodeStore, PassageVectors
 from docmind.embedding import TextEmbedder
 from docmind.memory import Memories
 from docmind.observability import Answered, emit, traced
@@ -40,7 +40,9 @@ class Answerer:
         search: MultimodalSearch,
         memories: Memories,
         listings: Listings,
+        vectors: PassageVectors | None = None,
     ) -> None:
+        self._vectors = vectors
         self.catalog, self.search, self.memories, self._listings = catalog, search, memories, listings
         self._settings, self._nodes, self._embedder = settings, nodes, embedder
 
@@ -57,6 +59,7 @@ class Answerer:
             search=self.search,
             memories=self.memories,
             listings=self._listings,
+            vectors=self._vectors,
         )
 
     @cached_property

@@ -33,7 +33,7 @@ from docmind.conversations.list_telling import CITED, language_of_list, told_lis
 from docmind.conversations.listings import Listings
 from docmind.conversations.mails import Mails
 from docmind.conversations.shared_result import SharedResult
-from docmind.documents import Catalog, NodeStore
+from docmind.documents import Catalog, NodeStore, PassageVectors
 from docmind.embedding import TextEmbedder, fold, name_of, words
 from docmind.memory import Memories
 from docmind.records.answers import NOTED, TOLD, Answer, Computed, Outcome, Sentence, Source
@@ -194,11 +194,16 @@ class DirectAnswers:
         search: MultimodalSearch,
         memories: Memories,
         listings: Listings,
+        vectors: PassageVectors | None = None,
     ) -> None:
         self._catalog, self._nodes, self._embedder, self._listings = catalog, nodes, embedder, listings
         self._threshold, self._search, self._memories = settings.answer.threshold, search, memories
         self.extractive = Extractive(
-            settings.answer, catalog, embedder, least_certainty=settings.reading.ocr_min_confidence
+            settings.answer,
+            catalog,
+            embedder,
+            least_certainty=settings.reading.ocr_min_confidence,
+            vectors=vectors,
         )
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)

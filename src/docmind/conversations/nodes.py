@@ -263,7 +263,9 @@ class Steps:
         assert context.search is not None
         at = time.perf_counter()
         images, epoch = seen(self._catalog, written.get("images", [])), self._catalog.epoch()
-        checked = self._verifier.verify(written["text"], context.passages, images=images, epoch=epoch)
+        checked = self._verifier.verify(
+            written["text"], context.passages, question=question_of(state), images=images, epoch=epoch
+        )
         context.lasted("verify", at)
         checked = with_looks(checked, context.looks, self._catalog, epoch)
         context.timings_ms.pop("total", None)
@@ -279,7 +281,7 @@ class Steps:
             model=written["model"],
             model_place=context.model.info.place if context.model is not None else "",
         )
-        return {"answer": plain_answer(answer), "written": {**written, "text": ""}}  # the text is in the answer
+        return {"answer": plain_answer(answer), "written": {**written, "text": "", "leads": checked.leads}}
 
     def remember(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Store what the next turn may refer to, and propose what the user may want remembered."""

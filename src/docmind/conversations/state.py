@@ -72,7 +72,8 @@ class Written(TypedDict):
     """The model's text, its name, and whether the user stopped it.
 
     `failure` is set where the model could not answer. `images` are the pages whose images were sent with the question,
-    in their order, as [doc_id, page_no]; the images themselves are in no channel.
+    in their order, as [doc_id, page_no]; the images themselves are in no channel. `leads` tells whether an answer to a
+    question comes before the quotes.
     """
 
     text: str
@@ -81,6 +82,7 @@ class Written(TypedDict):
     failure: list[str]
     web: list[dict[str, Any]]
     images: NotRequired[list[list[Any]]]
+    leads: NotRequired[bool]
 
 
 class LatestDocuments(TypedDict):

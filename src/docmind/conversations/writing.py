@@ -73,7 +73,8 @@ class Writing:
             is_stopped = written["written"]["is_stopped"]
             answer = self._without(quotes, context, failure[0] if failure else "" if is_stopped else _(WROTE_NOTHING))
         else:
-            answer = led(quotes, answer_of(written["answer"], question, None, None))
+            made = answer_of(written["answer"], question, None, None)
+            answer = led(quotes, made, leads=written["written"].get("leads", made.is_supported))
             if not answer.model:
                 answer = self._without(answer, context)
         changed: dict[str, Any] = {

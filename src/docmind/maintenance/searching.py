@@ -94,6 +94,7 @@ def searching(vault: Vault, settings: Settings, *, embedder: TextEmbedder, key: 
         search=lists,
         memories=memories,
         listings=listings,
+        vectors=vault.passage_vectors,
     )
     caches.join(answerer)
     return Searching(

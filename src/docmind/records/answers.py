@@ -36,7 +36,7 @@ ERASED_TEXT = "(erased)"
 """What stands in a stored answer in place of a sentence of a document that was erased."""
 
 NOT_THERE = N_("The model's answer isn't in your documents.")
-"""The words where what a model wrote does not lead, because no page supports any sentence of it."""
+"""The words where what a model wrote does not lead: pages do not support what was asked for, or say otherwise."""
 
 STOPPED = N_("You stopped the model. These are the quotes.")
 """The words where a model was stopped before it wrote anything that leads."""
@@ -187,7 +187,8 @@ class Answer:
     complete list, of which the first are `sources`.
 
     `other` is the answer that does not lead, where there are two: the quotes, where a model's answer leads, or what a
-    model wrote, where no page supports any sentence of it. It numbers its own sources from 1, and has no `other`.
+    model wrote, where pages do not support what it says of the thing asked for. It numbers its own sources from 1, and
+    has no `other`.
 
     `model` names what wrote the answer, and is empty where it is made of quotes; `model_place` says where that ran, and
     is empty where it was not recorded. `thread_id` and `checkpoint_id` are None for a question that belongs to no
@@ -268,6 +269,6 @@ class Answer:
         return f"{name} on {self.model_place}" if name and self.model_place else name
 
 
-def led(quotes: Answer, written: Answer) -> Answer:
-    """Return two answers to one question as one: what a model wrote leads where a page supports any sentence of it."""
-    return replace(written, other=quotes) if written.is_supported else replace(quotes, other=written)
+def led(quotes: Answer, written: Answer, *, leads: bool) -> Answer:
+    """Return two answers to one question as one: `leads` tells whether what a model wrote comes first."""
+    return replace(written, other=quotes) if leads else replace(quotes, other=written)

@@ -226,7 +226,7 @@ def _draw_above(docmind: DocMind, view: ThreadView, turn: Turn, place: TurnPlace
 
 
 def _draw_unsupported(written: Answer, key: str) -> None:
-    """Draw what a model wrote of which no page supports a sentence, once it is asked for."""
+    """Draw what a model wrote that pages do not support, once it is asked for."""
     is_shown = bool(st.session_state.get(f"{key}-shown"))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
         st.caption(f":material/info: {_(NOT_THERE)}", width="content")
