@@ -108,6 +108,7 @@ def test_they_are_made_in_the_background_while_nothing_is_asked(tmp_path: Path) 
         eventually(lambda: missing(desk) == [])
 
 
+@pytest.mark.slow
 def test_the_end_of_the_app_stops_them_and_the_next_start_goes_on(tmp_path: Path) -> None:
     def stop() -> None:
         raise CancelledError("closed")

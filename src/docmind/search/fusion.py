@@ -29,7 +29,7 @@ LATE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.75, "the language": 0
 PASSAGE_WEIGHTS: Mapping[Knows, float] = {"many languages": 0.75, "the language": 0.75, "other languages": 0.0}
 """Weight of how near a page's best passage is, against 1.0 of the whole ranking; see ADR 0142.
 
-From 0.5 to 1.5 the pages that are found differ little. What MiniLM makes of other languages neither helps nor harms.
+From 0.5 to 1.5 the pages that are found differ little. What MiniLM makes of other languages does harm.
 """
 
 
