@@ -31,12 +31,17 @@ from docmind.evaluation.questions import question_of
 from docmind.records.documents import Upload
 
 EVERYDAY = Path(__file__).resolve().parents[2] / "tests" / "answers" / "everyday.json"
+UNANSWERABLE = Path(__file__).with_name("unanswerable.jsonl")
 FITTED = Path(__file__).resolve().parents[2] / "src" / "docmind" / "answers" / "fitted.py"
 FOLDS = 8  # of documents
+FAR = ", far"  # of questions that have nothing to do with the documents
 ALL, EVERY = 10_000, 200_000  # passages: every one of the pages is compared, and of a set is read once
 RIDGE = 0.01  # of the choice among passages; the evidence is standardised
 RIDGE_OF_CERTAINTY = 2.0
-OUTSIDE = 0.2  # of all questions have no answer, as the probabilities see it: in the sets a third, in use fewer
+NEAR_ONES, FAR_ONES = (
+    0.12,
+    0.12,
+)  # of all questions, as the probabilities see it, have no answer but a near one, or none
 SURE = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)  # probabilities for which the precision is printed
 KEPT = 0.95  # of the questions with an answer among five are to have it among those that are shown
 SHOWN = 5  # quotes of an answer
@@ -94,9 +99,9 @@ def _of_folder(docmind: DocMind, folder: Path) -> Iterator[Row]:
         yield _row(docmind, extractive, folder.name, one.document, one.text, one)
     for line in (folder / "unanswerable.jsonl").read_text("utf-8").splitlines():
         asked = json.loads(line)
-        yield _row(
-            docmind, extractive, folder.name, Path(asked["about"]).name, asked["question"], None, asked.get("lang", "")
-        )
+        near = Path(asked["about"]).name
+        yield _row(docmind, extractive, folder.name, near, asked["question"], None, asked.get("lang", ""))
+    yield from _far(docmind, extractive, folder.name)
 
 
 def _everyday(docmind: DocMind) -> Iterator[Row]:
@@ -106,8 +111,16 @@ def _everyday(docmind: DocMind) -> Iterator[Row]:
     for number, one in enumerate(told["questions"]):
         row = {"id": str(number), "question": one["question"], "doc": one["file"], "answer": one["quote"], "lang": "en"}
         yield _row(docmind, extractive, "everyday", one["file"], one["question"], question_of(row))
-    for number, text in enumerate(told["outside"]):
-        yield _row(docmind, extractive, "everyday", f"outside {number % FOLDS}", text, None)
+    yield from _far(docmind, extractive, "everyday")
+
+
+def _far(docmind: DocMind, extractive: Extractive, of_set: str) -> Iterator[Row]:
+    """Ask what has nothing to do with any of the documents; each question is left out together in all sets."""
+    general = [json.loads(line) for line in UNANSWERABLE.read_text("utf-8").splitlines()]
+    asked = [one["question"] for one in general if not one.get("near")]
+    asked += json.loads(EVERYDAY.read_text("utf-8"))["outside"]
+    for number, text in enumerate(asked):
+        yield _row(docmind, extractive, f"{of_set}{FAR}", f"{FAR} {number}", text, None)
 
 
 def everyday_uploads(files: dict[str, str]) -> Iterator[Upload]:
@@ -165,18 +178,15 @@ def write(rows: Sequence[Row], *, names: Sequence[str] = PASSAGE, to: Path | Non
     of_all: dict[bool, dict[str, object]] = {}
     for has_meaning in (True, False):
         kept = [name for name in names if has_meaning or name not in MEANING]
-        weights = {
-            fold: choice([row for row in rows if fold_of[row.of_set + row.group] != fold], kept)
-            for fold in range(FOLDS)
-        }
-        shown = [_shown(row, weights[fold_of[row.of_set + row.group]]) for row in rows]
+        weights = {fold: choice([row for row in rows if fold_of[_group(row)] != fold], kept) for fold in range(FOLDS)}
+        shown = [_shown(row, weights[fold_of[_group(row)]]) for row in rows]
         first, found = (
             np.array([bool(row.right[one.order[:most]].any()) for row, one in zip(rows, shown, strict=True)])
             for most in (1, SHOWN)
         )
         numbers = np.array([one.certainty for one in shown])
         columns = [at for at, name in enumerate(CERTAINTY) if has_meaning or name not in COSINES]
-        groups = np.array([fold_of[row.of_set + row.group] for row in rows])
+        groups = np.array([fold_of[_group(row)] for row in rows])
         weight = weights_of(rows)
         of_first, of_found = (_left_out(numbers, right, columns, groups, weight) for right in (first, found))
         print(f"\nWith documents left out{'' if has_meaning else ', by words alone'}")
@@ -192,9 +202,13 @@ def write(rows: Sequence[Row], *, names: Sequence[str] = PASSAGE, to: Path | Non
         to.write_text(_module(rows, of_all), "utf-8")
 
 
+def _group(row: Row) -> str:
+    return row.group if row.of_set.endswith(FAR) else row.of_set + row.group
+
+
 def folds(rows: Sequence[Row]) -> dict[str, int]:
     """Return the fold of each document."""
-    groups = sorted({row.of_set + row.group for row in rows})
+    groups = sorted({_group(row) for row in rows})
     order = np.random.default_rng(7).permutation(len(groups))
     return {groups[at]: number % FOLDS for number, at in enumerate(order)}
 
@@ -271,10 +285,13 @@ def logistic(
 
 
 def weights_of(rows: Sequence[Row]) -> np.ndarray:
-    """Return the weight of each row: questions without an answer are `OUTSIDE` of all."""
+    """Return the weight of each row: those without an answer are `NEAR_ONES` and `FAR_ONES` of all."""
     is_answerable = np.array([row.is_answerable for row in rows])
-    outside = OUTSIDE / (1 - OUTSIDE) * is_answerable.sum() / max(1, int((~is_answerable).sum()))
-    return np.where(is_answerable, 1.0, outside)
+    is_far = np.array([row.of_set.endswith(FAR) for row in rows])
+    weights = np.where(is_answerable, 1.0, 0.0)
+    for some, share in ((is_far, FAR_ONES), (~is_far & ~is_answerable, NEAR_ONES)):
+        weights[some] = share / (1 - NEAR_ONES - FAR_ONES) * is_answerable.sum() / max(1, int(some.sum()))
+    return weights
 
 
 def least_share(rows: Sequence[Row], shown: Sequence[Shown]) -> float:

@@ -117,7 +117,7 @@ def test_passages_are_read_once_whatever_is_asked_of_their_pages(desk: DocMind) 
     assert len(model.read) == len(set(model.read))
     before = len(model.read)
     assert extractive.extract(other, replace(desk.search(question), query=other)).sources
-    assert model.read[before:] == [other]
+    assert model.read[before:] == []
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which suc
 LED = 0.5  # added to the score, a logarithm of odds, of what led the previous answer
 _FIRST_OF_ALL = 1e3  # added to the score of what is looked up
 OF_MANY = sqrt(3) / 2  # the scale of cosines of the pair of text models
-KEPT_SURE, KEPT_UNSURE = 0.3, 0.1  # of the best probability: quotes below it add nothing (ADR 0143)
+KEPT_FROM = 0.1  # of the best probability: quotes below it add nothing (ADR 0143)
 LEAD_NEAR = 300  # characters: a header or lead-in farther above its row is quoted without being highlighted
 ONLY_OLDER = 0.1  # by how much surer an earlier version must be to be quoted in place of the newest one
 _SENTENCE_ENDS = (".", "!", "?")
@@ -139,9 +139,9 @@ class Ranked:
         return _logistic(fitted.FIRST[self.comparison.has_meaning], self.certainty)
 
     def sources(self, kept_from: float = 0.0) -> tuple[Source, ...]:
-        """Return the passages whose probability is at least this share of the best one's as sources."""
-        best = max(self.shares)
-        kept = [one for one, share in zip(self.quotes, self.shares, strict=True) if share >= kept_from * best]
+        """Return the first passage and those whose probability is at least this share of the best one's as sources."""
+        least = kept_from * max(self.shares)
+        kept = [one for at, one in enumerate(self.quotes) if at == 0 or self.shares[at] >= least]
         return tuple(
             source_of(n, page.record, page.hit.document, unit.passage, page.words)
             for n, (page, unit) in enumerate(kept, 1)
@@ -276,7 +276,7 @@ class Extractive:
         if ranked is None or confidence < self._settings.threshold:
             return Extract((), confidence, degraded=ranked.degraded if ranked is not None else ())
         is_sure = ranked.first_confidence() >= self._settings.sure
-        sources = ranked.sources(KEPT_SURE if is_sure else KEPT_UNSURE)
+        sources = ranked.sources(KEPT_FROM)
         return Extract(
             sources, confidence, "answer" if is_sure else "maybe", ranked.degraded, languages=ranked.languages
         )
@@ -356,6 +356,7 @@ class Extractive:
         shares = shares_of(scores)
         scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
         order = order_of(compared, scores, self._settings.quotes)
+        order = _own_first(compared, order, scores)
         proof = order[0]  # of statements of one form any shows that there are such
         if target.kind == "extreme" and not newest_first:
             at = most_extreme(asked, [one.own(pages[one.page]) for one in compared], [one.coverage for one in compared])
@@ -606,6 +607,22 @@ def order_of(compared: Sequence[Unit], scores: np.ndarray, most: int) -> list[in
         if len(taken) == most:
             break
     return taken
+
+
+def _own_first(compared: Sequence[Unit], order: list[int], scores: np.ndarray) -> list[int]:
+    """Return the best passages so that what a mail quotes is not before the best of the mail's own words.
+
+    `No, on the 24th.` has few words of the question, and corrects what is quoted below it.
+    """
+    first = compared[order[0]]
+    own = [
+        at for at, unit in enumerate(compared)
+        if first.passage.is_quoted and unit.page == first.page and unit.passage.is_own and unit.passage.is_whole
+    ]  # fmt: skip
+    if not own:
+        return order
+    best = max(own, key=scores.__getitem__)
+    return [best, *(at for at in order if at != best)][: len(order)]
 
 
 def _by_document(order: Sequence[int], compared: Sequence[Unit], pages: Sequence[Page]) -> list[int]:
