@@ -418,17 +418,21 @@ class Evidence:
         return "more" if says_more(part, span) or is_exchanged(part, span) else None
 
     def _verbatim(self, claim: Claim) -> Span | None:
-        """Return the units that have all words of a claim as they are, in their order."""
+        """Return the units that have all words of a claim as they are, in their order; those of a window first."""
         if len(set(keys_of(claim.core))) < OWN_WORDS:
             return None  # "In March." is on many pages
         said = f" {' '.join(claim.tokens)} "
+        found: Span | None = None
         for leaf in self.library.leaves:
             text, starts = leaf.said
-            if (at := text.find(said)) >= 0:
+            at = text.find(said)
+            while at >= 0:
                 first, last = bisect_right(starts, at) - 1, bisect_right(starts, at + len(said) - 2) - 1
                 span = Span(leaf, first, first, last, 1.0, 1.0, 1.0)
-                return span if not says_more(claim, span) else None
-        return None
+                if any(map(leaf.is_retrieved, leaf.units[first : last + 1])):
+                    return span if not says_more(claim, span) else None
+                found, at = found or span, text.find(said, at + len(said) - 1)
+        return found if found is not None and not says_more(claim, found) else None
 
     def _span(self, place: Place) -> Span:
         """Return the units of a page in which a statement stands."""
