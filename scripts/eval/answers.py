@@ -1,11 +1,12 @@
 """Answers without a language model: the fit of what their evidence weighs, and their outcomes with documents left out.
 
-The questions are those of the folders, with those that no document answers, and everyday questions over small files
-(`tests/answers/everyday.json`). A quote is right where it holds the labelled words, or is on a labelled page.
+The questions are those of the folders, with those that no document answers, and questions over small files
+(`tests/answers/everyday.json`, `across.json`). A quote is right where it holds the labelled words, or is on a labelled
+page.
 
-Three regressions are fitted: of the passages of a question, which one answers (a softmax over them); whether any of the
-first five does; and whether the first one does. The last two see the probabilities that the first gives to documents on
-which it was not fitted.
+Three regressions are fitted: of the passages of a question, which one answers (a softmax over them); whether the
+documents are about what is asked, or it is far from all of them; and whether the first passage answers. The last two
+see the probabilities that the first gives to documents on which it was not fitted.
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import docx
 import numpy as np
 import torch
 from harness import add_missing, opened, vault_place
 
-from docmind.answers.evidence import CERTAINTY, PASSAGE, Comparison, shares_of
+from docmind.answers.evidence import CERTAINTY, PASSAGE, By, Comparison, shares_of
 from docmind.answers.extractive import Extractive, order_of
 from docmind.application import DocMind
-from docmind.config import AnswerSettings
+from docmind.config import AnswerSettings, EmbeddingSettings
 from docmind.embedding import VectorCache
 from docmind.evaluation import Question, read_questions
 from docmind.evaluation.questions import question_of
 from docmind.records.documents import Upload
 
-EVERYDAY = Path(__file__).resolve().parents[2] / "tests" / "answers" / "everyday.json"
+SMALL = [Path(__file__).resolve().parents[2] / "tests" / "answers" / f"{name}.json" for name in ("everyday", "across")]
 UNANSWERABLE = Path(__file__).with_name("unanswerable.jsonl")
 FITTED = Path(__file__).resolve().parents[2] / "src" / "docmind" / "answers" / "fitted.py"
 FOLDS = 8  # of documents
@@ -73,18 +75,20 @@ def fit(folders: Mapping[Path, Path]) -> None:
 
     `folders` are those of the questions, each with the place of its vault.
     """
-    write(rows_of(folders))
+    write({"many": rows_of(folders), "english": rows_of(folders, "english")})
 
 
-def rows_of(folders: Mapping[Path, Path]) -> list[Row]:
-    """Ask every question of the folders, and the everyday questions."""
+def rows_of(folders: Mapping[Path, Path], by: By = "many") -> list[Row]:
+    """Ask every question of the folders, and of the small files; English ones alone of a model of English."""
     rows: list[Row] = []
-    for folder, place in folders.items():
-        with opened(place) as docmind:
+    embedding = EmbeddingSettings(model="minilm") if by == "english" else None
+    for folder, kept in folders.items():
+        with vault_place(kept if by == "many" else None) as place, opened(place, embedding=embedding) as docmind:
             add_missing(docmind, folder)
-            rows += _of_folder(docmind, folder)
-    with vault_place(None) as small, opened(small) as docmind:
-        rows += _everyday(docmind)
+            rows += _of_folder(docmind, folder, by)
+    for small in SMALL if by == "many" else SMALL[:1]:
+        with vault_place(None) as place, opened(place, embedding=embedding) as docmind:
+            rows += _of_small(docmind, small)
     return rows
 
 
@@ -93,37 +97,44 @@ def _extractive(docmind: DocMind) -> Extractive:
     return Extractive(AnswerSettings(), docmind.vault.catalog, docmind.embedder, read=VectorCache(EVERY, "passages"))
 
 
-def _of_folder(docmind: DocMind, folder: Path) -> Iterator[Row]:
+def _of_folder(docmind: DocMind, folder: Path, by: By) -> Iterator[Row]:
     extractive = _extractive(docmind)
     for one in read_questions(folder / "questions.jsonl"):
-        yield _row(docmind, extractive, folder.name, one.document, one.text, one)
+        if by == "many" or one.language == "en":
+            yield _row(docmind, extractive, folder.name, one.document, one.text, one)
     for line in (folder / "unanswerable.jsonl").read_text("utf-8").splitlines():
         asked = json.loads(line)
-        near = Path(asked["about"]).name
-        yield _row(docmind, extractive, folder.name, near, asked["question"], None, asked.get("lang", ""))
+        if by == "many" or asked.get("lang") == "en":
+            near = Path(asked["about"]).name
+            yield _row(docmind, extractive, folder.name, near, asked["question"], None, asked.get("lang", ""))
     yield from _far(docmind, extractive, folder.name)
 
 
-def _everyday(docmind: DocMind) -> Iterator[Row]:
-    told = json.loads(EVERYDAY.read_text("utf-8"))
-    list(docmind.add(everyday_uploads(told["files"])))
+def _of_small(docmind: DocMind, small: Path) -> Iterator[Row]:
+    told, of_set = json.loads(small.read_text("utf-8")), small.stem
+    list(docmind.add(small_uploads(told["files"])))
     extractive = _extractive(docmind)
     for number, one in enumerate(told["questions"]):
-        row = {"id": str(number), "question": one["question"], "doc": one["file"], "answer": one["quote"], "lang": "en"}
-        yield _row(docmind, extractive, "everyday", one["file"], one["question"], question_of(row))
-    yield from _far(docmind, extractive, "everyday")
+        row = {"id": str(number), "question": one["question"], "doc": one["file"], "answer": one["quote"]}
+        row |= {"lang": one.get("language", "en"), "tags": [of_set]}
+        yield _row(docmind, extractive, of_set, one["file"], one["question"], question_of(row))
+    if of_set != "everyday":
+        for number, one in enumerate(told["outside"]):
+            group = f"outside {number % FOLDS}"
+            yield _row(docmind, extractive, of_set, group, one["question"], None, one["language"])
+    yield from _far(docmind, extractive, of_set)
 
 
 def _far(docmind: DocMind, extractive: Extractive, of_set: str) -> Iterator[Row]:
     """Ask what has nothing to do with any of the documents; each question is left out together in all sets."""
     general = [json.loads(line) for line in UNANSWERABLE.read_text("utf-8").splitlines()]
     asked = [one["question"] for one in general if not one.get("near")]
-    asked += json.loads(EVERYDAY.read_text("utf-8"))["outside"]
+    asked += json.loads(SMALL[0].read_text("utf-8"))["outside"]
     for number, text in enumerate(asked):
         yield _row(docmind, extractive, f"{of_set}{FAR}", f"{FAR} {number}", text, None)
 
 
-def everyday_uploads(files: dict[str, str]) -> Iterator[Upload]:
+def small_uploads(files: dict[str, str]) -> Iterator[Upload]:
     """Yield the small files; the paragraphs of a DOCX file are apart by blank lines."""
     for name, text in files.items():
         data = text.encode()
@@ -172,34 +183,40 @@ class Shown:
     certainty: np.ndarray
 
 
-def write(rows: Sequence[Row], *, names: Sequence[str] = PASSAGE, to: Path | None = FITTED) -> None:
-    """Print the outcomes with documents left out, and write the weights that all rows give."""
-    fold_of = folds(rows)
-    of_all: dict[bool, dict[str, object]] = {}
-    for has_meaning in (True, False):
-        kept = [name for name in names if has_meaning or name not in MEANING]
-        weights = {fold: choice([row for row in rows if fold_of[_group(row)] != fold], kept) for fold in range(FOLDS)}
-        shown = [_shown(row, weights[fold_of[_group(row)]]) for row in rows]
-        first, found = (
-            np.array([bool(row.right[one.order[:most]].any()) for row, one in zip(rows, shown, strict=True)])
-            for most in (1, SHOWN)
-        )
-        numbers = np.array([one.certainty for one in shown])
-        columns = [at for at, name in enumerate(CERTAINTY) if has_meaning or name not in COSINES]
-        groups = np.array([fold_of[_group(row)] for row in rows])
-        weight = weights_of(rows)
-        of_first, of_found = (_left_out(numbers, right, columns, groups, weight) for right in (first, found))
-        print(f"\nWith documents left out{'' if has_meaning else ', by words alone'}")
-        floor = least_share(rows, shown)
-        report(rows, shown, first, found, of_first, of_found)
-        print(f"quotes from {floor:.3f} of the best probability have {KEPT:.0%} of the answers among five")
-        of_all[has_meaning] = {
-            "PASSAGE": choice(rows, kept),
-            "FOUND": logistic(numbers, found.astype(float), columns, weight),
-            "FIRST": logistic(numbers, first.astype(float), columns, weight),
-        }
+def write(rows_by: Mapping[By, Sequence[Row]], *, names: Sequence[str] = PASSAGE, to: Path | None = FITTED) -> None:
+    """Print the outcomes with documents left out, and write the weights that all rows give.
+
+    `rows_by` are those of each kind of text model; by words alone the first ones are used.
+    """
+    of_all: dict[By, dict[str, Any]] = {by: _fitted(rows, by, names) for by, rows in rows_by.items()}
+    of_all["words"] = _fitted(rows_by["many"], "words", names)
     if to is not None:
-        to.write_text(_module(rows, of_all), "utf-8")
+        to.write_text(_module(rows_by["many"], of_all), "utf-8")
+
+
+def _fitted(rows: Sequence[Row], by: By, names: Sequence[str]) -> dict[str, Any]:
+    fold_of = folds(rows)
+    kept = [name for name in names if by != "words" or name not in MEANING]
+    weights = {fold: choice([row for row in rows if fold_of[_group(row)] != fold], kept) for fold in range(FOLDS)}
+    shown = [_shown(row, weights[fold_of[_group(row)]]) for row in rows]
+    first, found = (
+        np.array([bool(row.right[one.order[:most]].any()) for row, one in zip(rows, shown, strict=True)])
+        for most in (1, SHOWN)
+    )
+    numbers = np.array([one.certainty for one in shown])
+    columns = [at for at, name in enumerate(CERTAINTY) if by != "words" or name not in COSINES]
+    groups = np.array([fold_of[_group(row)] for row in rows])
+    weight, is_far = weights_of(rows), np.array([row.of_set.endswith(FAR) for row in rows])
+    of_first = _left_out(numbers, first, columns, groups, weight)
+    of_found = _left_out(numbers, ~is_far, columns, groups, weight)
+    print(f"\nWith documents left out, compared by {by}")
+    report(rows, first, found, of_first, of_found)
+    print(f"quotes from {least_share(rows, shown):.3f} of the best probability have {KEPT:.0%} of those among five")
+    return {
+        "PASSAGE": choice(rows, kept),
+        "FOUND": logistic(numbers, (~is_far).astype(float), columns, weight),
+        "FIRST": logistic(numbers, first.astype(float), columns, weight),
+    }
 
 
 def _group(row: Row) -> str:
@@ -305,9 +322,8 @@ def least_share(rows: Sequence[Row], shown: Sequence[Shown]) -> float:
 
 
 def report(
-    rows: Sequence[Row], shown: Sequence[Shown], first: np.ndarray, found: np.ndarray, of_first: np.ndarray,
-    of_found: np.ndarray,
-) -> None:  # fmt: skip
+    rows: Sequence[Row], first: np.ndarray, found: np.ndarray, of_first: np.ndarray, of_found: np.ndarray
+) -> None:
     """Print the outcomes of each kind of question, and what the probabilities tell apart."""
     settings, kinds = AnswerSettings(), dict[str, list[int]]()
     for at, row in enumerate(rows):
@@ -326,12 +342,13 @@ def report(
             f" {int(first[is_sure].sum()):9} {len(at) - len(is_sure) - len(silent):9} {len(silent):9}"
         )
     answerable = np.array([row.is_answerable for row in rows])
+    far = np.array([row.of_set.endswith(FAR) for row in rows])
     weights = weights_of(rows)
     for sure in SURE:
         at = of_first >= sure
         right = float((first * weights)[at].sum() / max(weights[at].sum(), 1e-9))
         print(f"sure from {sure:.2f}: {right:.3f} right, {at[answerable].mean():.3f} of those with an answer")
-    print(f"area under the curve: first right {area(of_first, first):.3f}, answerable {area(of_found, answerable):.3f}")
+    print(f"area under the curve: first right {area(of_first, first):.3f}, not far {area(of_found, ~far):.3f}")
 
 
 def area(probability: np.ndarray, right: np.ndarray) -> float:
@@ -341,23 +358,23 @@ def area(probability: np.ndarray, right: np.ndarray) -> float:
     return float((ranks[right].sum() - yes * (yes + 1) / 2) / (yes * no)) if yes and no else 0.0
 
 
-def _module(rows: Sequence[Row], of_all: Mapping[bool, Mapping[str, object]]) -> str:
+def _module(rows: Sequence[Row], of_all: Mapping[By, Mapping[str, Any]]) -> str:
     """Return the source of the module of weights."""
     sets = {name: [row for row in rows if row.of_set == name] for name in dict.fromkeys(row.of_set for row in rows)}
     counts = {name: sum(row.is_answerable for row in of) for name, of in sets.items()}
     told = [f"{name}: {counts[name]} with an answer, {len(of) - counts[name]} without." for name, of in sets.items()]
     lines = [
-        '"""What the evidence of an answer weighs, with a text model (True) and by words alone (False).', "",
+        '"""What the evidence of an answer weighs, by what passages are compared by.', "",
         "Written by `scripts/eval FOLDER fit-answers`, in the order of `evidence.PASSAGE` and `evidence.CERTAINTY`.",
         "Questions:", *told, '"""', "", "from __future__ import annotations", "",
+        "from docmind.answers.evidence import By", "",
     ]  # fmt: skip
-    passage, of_certainty = {}, {"FOUND": {}, "FIRST": {}}
-    for has_meaning, weights in of_all.items():
-        passage[has_meaning] = tuple(round(float(one), 3) for one in weights["PASSAGE"])  # type: ignore[arg-type]
-        for name in of_certainty:
-            intercept, slopes = weights[name]  # type: ignore[misc]
-            of_certainty[name][has_meaning] = (round(intercept, 3), tuple(round(float(one), 3) for one in slopes))
-    lines.append(f"PASSAGE: dict[bool, tuple[float, ...]] = {passage!r}")
-    for name, value in of_certainty.items():
-        lines.append(f"{name}: dict[bool, tuple[float, tuple[float, ...]]] = {value!r}")
+    passage = {by: tuple(round(float(one), 3) for one in weights["PASSAGE"]) for by, weights in of_all.items()}
+    lines.append(f"PASSAGE: dict[By, tuple[float, ...]] = {passage!r}")
+    for name in ("FOUND", "FIRST"):
+        value = {
+            by: (round(weights[name][0], 3), tuple(round(float(one), 3) for one in weights[name][1]))
+            for by, weights in of_all.items()
+        }
+        lines.append(f"{name}: dict[By, tuple[float, tuple[float, ...]]] = {value!r}")
     return "\n".join(lines) + "\n"

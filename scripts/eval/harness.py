@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from bench.harness import Times
 from docmind.application import DocMind
-from docmind.config import KeySettings, RetrieveSettings, Settings
+from docmind.config import EmbeddingSettings, KeySettings, RetrieveSettings, Settings
 from docmind.records.documents import QueueProgress, Upload
 
 __all__ = ["Times", "add_missing", "at_rank", "opened", "vault_place"]
@@ -27,9 +27,12 @@ def vault_place(vault: Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def opened(place: Path, retrieve: RetrieveSettings | None = None) -> Iterator[DocMind]:
+def opened(
+    place: Path, retrieve: RetrieveSettings | None = None, embedding: EmbeddingSettings | None = None
+) -> Iterator[DocMind]:
     """Open the vault in this folder."""
-    chosen = {"retrieve": retrieve} if retrieve else {}
+    told = {"retrieve": retrieve, "embedding": embedding}
+    chosen = {name: one for name, one in told.items() if one is not None}
     settings = Settings.model_validate({"data_dir": place / "data", "keys": KeySettings(file=place / "key"), **chosen})
     with DocMind(settings) as docmind:
         yield docmind

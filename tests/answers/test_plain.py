@@ -57,7 +57,7 @@ def test_answers_are_right_or_unsure(desk: DocMind) -> None:
         if answer.outcome == "answer"
     ]
     outside = [desk.ask(row["question"]).outcome for row in OUTSIDE]
-    assert len(sure) >= 23
+    assert len(sure) >= 20
     assert sure.count(False) <= 1
     assert outside.count("answer") <= 5
     assert outside.count("not found") >= 18

@@ -165,5 +165,7 @@ def earlier_of(info: DocumentInfo, source: Source) -> Earlier:
 
 def numbered(sources: Sequence[Source]) -> tuple[Source, ...]:
     """Return sources in their order with numbers from 1, each passage once."""
-    once = {(one.doc_id, one.page_no, one.quote): one for one in reversed(sources)}
-    return tuple(replace(one, n=n) for n, one in enumerate(reversed(once.values()), 1))
+    once = dict[tuple[str, int, str], Source]()
+    for one in sources:
+        once.setdefault((one.doc_id, one.page_no, one.quote), one)
+    return tuple(replace(one, n=n) for n, one in enumerate(once.values(), 1))

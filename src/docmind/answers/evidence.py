@@ -1,7 +1,6 @@
 """What speaks for each passage of the pages that were found as the answer to a question: a row of numbers a passage.
 
-No number has a veto. What they weigh is fitted on questions whose answers are known (`fitted`), once for questions that
-a text model compares with passages and once for words alone.
+No number has a veto. What they weigh is fitted on questions whose answers are known (`fitted`), for each `By`.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
+from typing import Literal
 
 import numpy as np
 
@@ -44,6 +44,9 @@ _NOISE = 0.02  # added to a deviation of cosines
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
+
+By = Literal["many", "english", "words"]
+"""What passages are compared by: a text model of many languages, one of English, or words alone."""
 
 PASSAGE = (
     "meaning", "meaning, words unmet", "meaning, English", "meaning, row", "meaning, other language",
@@ -142,23 +145,19 @@ class Question:
 class Comparison:
     """Passages compared with a question: their evidence `(n, PASSAGE)`, their cosines and pages `(n,)`.
 
-    `nearest` is the cosine of the best window, None without a text model; `on_pages` how much of the question stands on
-    the best of the first pages.
+    `by` tells of what the cosines are; `nearest` is that of the best window, 0 without a text model; `on_pages` is how
+    much of the question stands on the best of the first pages.
     """
 
     evidence: np.ndarray
     cosines: np.ndarray
     pages: np.ndarray
-    nearest: float | None
+    by: By
+    nearest: float
     on_pages: float
     is_english: bool
 
-    @property
-    def has_meaning(self) -> bool:
-        """Whether a text model was used."""
-        return self.nearest is not None
-
-    def scores(self, weights: Sequence[float], *, with_pages: bool = True) -> np.ndarray:
+    def scores(self, weights: Sequence[float] | np.ndarray, *, with_pages: bool = True) -> np.ndarray:
         """Return the logarithm of the odds of each passage; without what speaks for its page where that is left out."""
         own = np.array(weights)
         if not with_pages:
@@ -172,7 +171,7 @@ class Comparison:
             "share": float(shares[at]),
             "share of five": float(np.sort(shares)[-5:].sum()),
             "cosine": float(self.cosines[at]),
-            "cosine of the best window": self.nearest or 0.0,
+            "cosine of the best window": self.nearest,
             "standing out": told["meaning"],
             "words on the first pages": self.on_pages,
             "first page": float(self.pages[at] == 0),
@@ -192,7 +191,8 @@ def compare(
     units: Sequence[Unit],
     pages: Sequence[Page],
     cosines: np.ndarray,
-    nearest: float | None,
+    by: By,
+    nearest: float,
     likely: Callable[[np.ndarray], Sequence[int]],
 ) -> tuple[Comparison, list[Unit]]:
     """Return the passages that are read closely, compared with a question.
@@ -206,7 +206,7 @@ def compare(
     chosen = [units[at] for at in kept]
     of_page = np.array([unit.page for unit in chosen])
     numbers = evidence(question, chosen, pages, quick[kept])
-    return Comparison(numbers, cosines[kept], of_page, nearest, max(on_pages), question.is_english), chosen
+    return Comparison(numbers, cosines[kept], of_page, by, nearest, max(on_pages), question.is_english), chosen
 
 
 def units_of(index: int, page: Page, terms: list[str]) -> list[Unit]:

@@ -17,6 +17,8 @@ from docmind.answers import fitted
 from docmind.answers.compound import parts_of
 from docmind.answers.corrections import Exchanges, earlier_of, numbered
 from docmind.answers.evidence import (
+    PASSAGE,
+    By,
     Comparison,
     Page,
     Question,
@@ -32,14 +34,14 @@ from docmind.answers.evidence import (
     units_of,
 )
 from docmind.answers.extremes import most_extreme
-from docmind.answers.kinds import asked_of, is_clause, is_echo, without_mail_words
+from docmind.answers.kinds import Asked, asked_of, is_clause, is_echo, is_of_values, without_mail_words
 from docmind.answers.newest import EQUALLY_WELL, day_in, day_of_heading, wishes_newest, without_wish
 from docmind.answers.passages import Passage, code_passages, edges, headed_passages, passages
 from docmind.answers.verify import MAYBE, Verified, page_source, quoted
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, PassageVectors, Words
-from docmind.embedding import TextEmbedder, VectorCache, name_of, of_many_languages, words
+from docmind.embedding import TextEmbedder, VectorCache, is_measured, is_multilingual, name_of, of_many_languages, words
 from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo, Provenance
@@ -72,7 +74,7 @@ _KIND_OF_FILE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Sources in citation order, and the probability that the documents answer the question.
+    """Sources in citation order, and the probability that the first of them answers the question.
 
     `degraded` says what was missing, beside what the search has said. `languages` are those of the pages where these
     were found across languages. `earlier` has what earlier versions of the first source's document say in its place;
@@ -115,13 +117,15 @@ class Extract:
 class Ranked:
     """Passages in citation order, each with its page and its probability among all that were compared.
 
-    `certainty` are the numbers of `evidence.CERTAINTY`. `clauses` is how many documents have a clause of the number
+    `certainty` are the numbers of `evidence.CERTAINTY`, which count by `certain_by`: by words alone where nobody knows
+    what the cosines of a model mean. `clauses` is how many documents have a clause of the number
     that is asked for. `compared` are all passages that were compared, in the order of `comparison`.
     """
 
     quotes: tuple[tuple[Page, Unit], ...]
     shares: tuple[float, ...]
     certainty: np.ndarray
+    certain_by: By
     comparison: Comparison
     compared: tuple[tuple[Page, Unit], ...]
     clauses: int = 0
@@ -129,14 +133,14 @@ class Ranked:
     degraded: tuple[Degraded, ...] = ()
 
     def confidence(self) -> float:
-        """Return the probability that the documents answer the question."""
-        return CLAUSE_FOUND if self.clauses else _logistic(fitted.FOUND[self.comparison.has_meaning], self.certainty)
+        """Return the probability that the documents are about what is asked."""
+        return CLAUSE_FOUND if self.clauses else _logistic(fitted.FOUND[self.certain_by], self.certainty)
 
     def first_confidence(self) -> float:
         """Return the probability that the first passage does; of clauses of several documents any may be meant."""
         if self.clauses:
             return CLAUSE_FOUND if self.clauses == 1 else 1 - CLAUSE_FOUND
-        return _logistic(fitted.FIRST[self.comparison.has_meaning], self.certainty)
+        return _logistic(fitted.FIRST[self.certain_by], self.certainty)
 
     def sources(self, kept_from: float = 0.0) -> tuple[Source, ...]:
         """Return the first passage and those whose probability is at least this share of the best one's as sources."""
@@ -272,13 +276,14 @@ class Extractive:
         self, question: str, found: SearchResult, led: Collection[str], candidates: int, *, newest_first: bool
     ) -> Extract:
         ranked = self.rank(question, found, led, candidates=candidates, newest_first=newest_first)
-        confidence = ranked.confidence() if ranked is not None else 0.0
-        if ranked is None or confidence < self._settings.threshold:
-            return Extract((), confidence, degraded=ranked.degraded if ranked is not None else ())
-        is_sure = ranked.first_confidence() >= self._settings.sure
-        sources = ranked.sources(KEPT_FROM)
+        if ranked is None:
+            return Extract((), 0.0)
+        confidence = ranked.first_confidence()
+        if ranked.confidence() < self._settings.threshold:
+            return Extract((), confidence, degraded=ranked.degraded)
+        outcome: Outcome = "answer" if confidence >= self._settings.sure else "maybe"
         return Extract(
-            sources, confidence, "answer" if is_sure else "maybe", ranked.degraded, languages=ranked.languages
+            ranked.sources(KEPT_FROM), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
         )
 
     def _with_earlier(self, extract: Extract, hits: Sequence[Hit]) -> Extract:
@@ -343,21 +348,22 @@ class Extractive:
         led_by += clauses + [unit for unit in units if unit.passage.field and unit.passage.field in fields]
         chosen = [at for at, unit in enumerate(units) if is_known[at] or unit in led_by]
         there, cosines = [units[at] for at in chosen], cosines[chosen]
-        nearest = None if degraded else found.nearest_cosine
-        weights = fitted.PASSAGE[nearest is not None]
+        has_model = found.nearest_cosine is not None and not degraded
+        by: By = "words" if not has_model else "many" if is_multilingual(self._embedder) else "english"
+        weights = fitted.PASSAGE[by]
 
         def likely(quick: np.ndarray) -> list[int]:
             first = np.argsort(-(quick @ np.array(weights)), kind="stable")[: max(CLOSELY, candidates)].tolist()
             return first + [at for at, unit in enumerate(there) if unit in led_by and at not in first]
 
-        comparison, compared = compare(read, there, pages, cosines, nearest, likely)
+        comparison, compared = compare(read, there, pages, cosines, by, found.nearest_cosine or 0.0, likely)
         scores = comparison.scores(weights)
         scores += LED * np.array([unit.text in led for unit in compared])
         shares = shares_of(scores)
         scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
         order = order_of(compared, scores, self._settings.quotes)
-        order = _own_first(compared, order, scores)
         proof = order[0]  # of statements of one form any shows that there are such
+        order = _own_first(target, compared, order, comparison, scores)
         if target.kind == "extreme" and not newest_first:
             at = most_extreme(asked, [one.own(pages[one.page]) for one in compared], [one.coverage for one in compared])
             order = [at, *(one for one in order if one != at)][: len(order)] if at is not None else order
@@ -369,6 +375,7 @@ class Extractive:
             tuple((pages[compared[at].page], compared[at]) for at in order),
             tuple(float(shares[at]) for at in order),
             comparison.certainty(shares, proof),
+            by if is_measured(self._embedder) else "words",
             comparison,
             tuple((pages[unit.page], unit) for unit in compared),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
@@ -609,15 +616,19 @@ def order_of(compared: Sequence[Unit], scores: np.ndarray, most: int) -> list[in
     return taken
 
 
-def _own_first(compared: Sequence[Unit], order: list[int], scores: np.ndarray) -> list[int]:
-    """Return the best passages so that what a mail quotes is not before the best of the mail's own words.
+def _own_first(
+    target: Asked, compared: Sequence[Unit], order: list[int], comparison: Comparison, scores: np.ndarray
+) -> list[int]:
+    """Return the best passages so that what a mail quotes is not before a value in its own words.
 
     `No, on the 24th.` has few words of the question, and corrects what is quoted below it.
     """
     first = compared[order[0]]
+    if not first.passage.is_quoted or not is_of_values(target):
+        return order
     own = [
         at for at, unit in enumerate(compared)
-        if first.passage.is_quoted and unit.page == first.page and unit.passage.is_own and unit.passage.is_whole
+        if unit.page == first.page and unit.passage.is_own and comparison.evidence[at, PASSAGE.index("kind")]
     ]  # fmt: skip
     if not own:
         return order

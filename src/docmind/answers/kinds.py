@@ -170,6 +170,11 @@ def asked_of(question: str) -> Asked:
     )
 
 
+def is_of_values(asked: Asked) -> bool:
+    """Return whether a question asks for a number or a time."""
+    return asked.kind in (*_NUMBERED, "duration", "date")
+
+
 def without_mail_words(terms: list[str]) -> list[str]:
     """Return the words of a question about a mail that say what the mail is about; all where there are no others."""
     return [word for word in terms if word not in _rules().words["mail"]] or terms

@@ -224,7 +224,7 @@ def _table(run: Run) -> str:
         lines += _told_writing(run.writing, run.writing_by_language, run.settings.get("language model", ""))
     for one in run.calibration:
         lines.append(
-            _("Confidence {low}–{high}: {n} questions, {share} of them with an answer").format(
+            _("Confidence {low}–{high}: {n} questions, first quote right for {share} of them").format(
                 low=f"{one.low:.1f}", high=f"{one.high:.1f}", n=one.questions, share=f"{one.share:.0%}"
             )
         )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from docmind.answers import Passage
-from docmind.config import AnswerSettings
 from docmind.conversations.direct import DirectAnswers
 from docmind.conversations.run_context import RunContext
 from docmind.conversations.state import Question, State, filters_of, query_of, search_words_of
@@ -22,10 +21,8 @@ PRIOR = 0.5  # of the best probability of all documents: what those of a convers
 class Retrieval:
     """The search for the pages of a turn. Thread-safe: the data of a run is in its `RunContext`."""
 
-    def __init__(
-        self, settings: AnswerSettings, *, catalog: Catalog, search: MultimodalSearch, direct: DirectAnswers
-    ) -> None:
-        self._threshold, self._catalog, self._search, self._direct = settings.threshold, catalog, search, direct
+    def __init__(self, *, catalog: Catalog, search: MultimodalSearch, direct: DirectAnswers) -> None:
+        self._catalog, self._search, self._direct = catalog, search, direct
 
     def ensure(self, state: State, context: RunContext) -> None:
         """Set `context.search` and `context.looks` unless they are set: a run that is resumed has none."""
@@ -68,7 +65,7 @@ class Retrieval:
         within = self.search(search_words, question, filters)
         extract = self._direct.extractive.extract
         of_all, of_these = extract(search_words, found), extract(search_words, within)
-        is_near = of_these.confidence >= max(self._threshold, PRIOR * of_all.confidence)
+        is_near = bool(of_these.sources) and of_these.confidence >= PRIOR * of_all.confidence
         is_lost = not of_all.sources and not resolved.get("has_topic", False)
         if not within.hits or not (is_near or is_lost):
             return found

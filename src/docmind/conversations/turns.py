@@ -97,7 +97,7 @@ class TurnRunner:
         self._sessions, self._models, self._direct, self._catalog = sessions, models, answerer.direct, answerer.catalog
         self._mode: Mode = settings.agent.mode
         catalog, memories, direct = answerer.catalog, answerer.memories, answerer.direct
-        retrieval = Retrieval(settings.answer, catalog=catalog, search=answerer.search, direct=direct)
+        retrieval = Retrieval(catalog=catalog, search=answerer.search, direct=direct)
         images = PageImages(settings.llm, catalog=catalog, pictures=pictures)
         guidance = Guidance(memories=memories, instructions=instructions)
         steps = Steps(

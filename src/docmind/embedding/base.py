@@ -139,6 +139,19 @@ def is_multilingual(embedder: TextEmbedder) -> bool:
 
 
 @runtime_checkable
+class MeasuredEmbedder(TextEmbedder, Protocol):
+    """A text model of which it is known how near a passage that answers is to its question."""
+
+    @property
+    def is_measured(self) -> bool: ...
+
+
+def is_measured(embedder: TextEmbedder) -> bool:
+    """Return whether the certainty of answers was fitted on the model's cosines; those of others have other scales."""
+    return isinstance(embedder, MeasuredEmbedder) and embedder.is_measured
+
+
+@runtime_checkable
 class JoinedEmbedder(MultilingualEmbedder, Protocol):
     """A text model of which a part of each vector is that of a model of many languages."""
 

@@ -115,6 +115,7 @@ class E5(BertText):
 
     name = "multilingual-e5-small"
     is_multilingual = True
+    is_measured = True
 
     def __init__(
         self,

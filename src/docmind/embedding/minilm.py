@@ -41,6 +41,7 @@ class MiniLM(BertText):
     """The default text model. Loaded at first use; thread-safe, as onnxruntime sessions are."""
 
     name = "all-MiniLM-L6-v2"
+    is_measured = True
 
     def __init__(
         self,

@@ -26,6 +26,7 @@ class Pair:
     """Two text models as one: word pieces are the first one's, token vectors the second one's. Thread-safe."""
 
     is_multilingual = True
+    is_measured = True
 
     def __init__(self, first: TextEmbedder, second: TokenEmbedder) -> None:
         self._first, self._second = first, second

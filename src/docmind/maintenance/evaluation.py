@@ -391,13 +391,13 @@ def _calibration(scores: Sequence[QueryScore]) -> tuple[Calibration, ...]:
     for number in range(_BINS):
         low, high = number / _BINS, (number + 1) / _BINS
         those = [
-            (one.confidence, one.is_answerable)
+            (one.confidence, one.is_right)
             for one in scores
             if one.confidence is not None and number == min(int(one.confidence * _BINS), _BINS - 1)
         ]
         if those:
-            confidence = sum(value for value, _answerable in those) / len(those)
-            share = sum(answerable for _value, answerable in those) / len(those)
+            confidence = sum(value for value, _is_right in those) / len(those)
+            share = sum(is_right for _value, is_right in those) / len(those)
             bins.append(Calibration(low, high, len(those), confidence, share))
     return tuple(bins)
 

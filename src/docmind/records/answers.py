@@ -213,7 +213,7 @@ class Answer:
     listing: Listing | None = None
     other: Answer | None = None
     confidence: float | None = field(default=None, compare=False, metadata={"is_inner": True})
-    """The probability that the documents answer, 0..1; None where no passages were weighed."""
+    """The probability that the first quote answers, 0..1; None where no passages were weighed."""
 
     def __post_init__(self) -> None:
         is_quoting = any(source.kind == "quote" for source in self.sources)

@@ -112,7 +112,7 @@ class QueryScore:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The questions whose confidence lies from `low` up to `high`: its mean, and which share a document answers."""
+    """The questions whose confidence lies from `low` up to `high`: its mean, and the share with a right first quote."""
 
     low: float
     high: float

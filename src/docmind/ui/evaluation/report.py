@@ -189,8 +189,8 @@ def _draw_confidence(run: Run) -> None:
         return
     st.markdown(f"**{_('Confidence')}**")
     rows = [(value(one.confidence), value(one.share), number_text(one.questions)) for one in run.calibration]
-    draw_table((_("Mean confidence"), _("With an answer"), _("Questions")), rows, "evaluation-confidence")
-    st.caption(_("How sure DocMind is that the documents answer, and the part of these questions that have an answer."))
+    draw_table((_("Mean confidence"), _("Right first"), _("Questions")), rows, "evaluation-confidence")
+    st.caption(_("How sure DocMind is of the first quote, and the part of these questions whose first quote is right."))
 
 
 def _draw_golden(run: Run) -> None:
