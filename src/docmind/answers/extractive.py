@@ -281,7 +281,8 @@ class Extractive:
         confidence = ranked.first_confidence()
         if ranked.confidence() < self._settings.threshold:
             return Extract((), confidence, degraded=ranked.degraded)
-        outcome: Outcome = "answer" if confidence >= self._settings.sure else "maybe"
+        is_sure = confidence >= self._settings.sure and not ranked.languages  # a quote to be translated says from where
+        outcome: Outcome = "answer" if is_sure else "maybe"
         return Extract(
             ranked.sources(KEPT_FROM), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
         )
