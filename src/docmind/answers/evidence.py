@@ -20,6 +20,7 @@ from docmind.answers.kinds import (
     holds,
     is_contact,
     is_echo,
+    is_function_word,
     is_of_another_year,
     is_statement,
     language_of_question,
@@ -402,6 +403,15 @@ def meets(text: str, terms: list[str]) -> np.ndarray:
     held = set(words(text))
     starts = {prefix(word) for word in held}
     return np.array([1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms])
+
+
+def is_told(question: str, unit: Unit, page: Page) -> bool:
+    """Return whether a passage surely tells what is asked: a row only where it or what is above has every word of it.
+
+    `Ben Okoye | freestyle | 30.9` has the name of "How heavy is Ben Okoye?", and no column for what is asked of him.
+    """
+    asked = [word for word in words(question) if not is_function_word(word)]
+    return not unit.passage.is_row or has_all(unit.context(page), asked)
 
 
 def has_all(text: str, asked: Sequence[str]) -> bool:

@@ -29,6 +29,7 @@ from docmind.answers.evidence import (
     compare,
     has_all,
     is_foreign,
+    is_told,
     read_question,
     shares_of,
     units_of,
@@ -58,7 +59,7 @@ OF_PAGE = 0.6  # and for those of the best pages
 CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
 CLAUSES = 4  # passages of such clauses that count
 LOOKED_UP, LOOKED_THROUGH = 3, 400  # documents, and pages of each, in which such a clause is looked for
-LED = 0.5  # added to the score, a logarithm of odds, of what led the previous answer
+LED = 1.0  # taken from the score, a logarithm of odds, of what led the previous answer
 _FIRST_OF_ALL = 1e3  # added to the score of what is looked up
 OF_MANY = sqrt(3) / 2  # the scale of cosines of the pair of text models
 KEPT_FROM = 0.1  # of the best probability: quotes below it add nothing (ADR 0143)
@@ -118,14 +119,16 @@ class Ranked:
     """Passages in citation order, each with its page and its probability among all that were compared.
 
     `certainty` are the numbers of `evidence.CERTAINTY`, which count by `certain_by`: by words alone where nobody knows
-    what the cosines of a model mean. `clauses` is how many documents have a clause of the number
-    that is asked for. `compared` are all passages that were compared, in the order of `comparison`.
+    what the cosines of a model mean. `is_told` is `evidence.is_told` of the first passage. `clauses` is how many
+    documents have a clause of the number that is asked for. `compared` are all passages that were compared, in the
+    order of `comparison`.
     """
 
     quotes: tuple[tuple[Page, Unit], ...]
     shares: tuple[float, ...]
     certainty: np.ndarray
     certain_by: By
+    is_told: bool
     comparison: Comparison
     compared: tuple[tuple[Page, Unit], ...]
     clauses: int = 0
@@ -281,7 +284,8 @@ class Extractive:
         confidence = ranked.first_confidence()
         if ranked.confidence() < self._settings.threshold:
             return Extract((), confidence, degraded=ranked.degraded)
-        is_sure = confidence >= self._settings.sure and not ranked.languages  # a quote to be translated says from where
+        is_sure = confidence >= self._settings.sure and ranked.is_told
+        is_sure = is_sure and not ranked.languages  # of a quote in another language is said in which one
         outcome: Outcome = "answer" if is_sure else "maybe"
         return Extract(
             ranked.sources(KEPT_FROM), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
@@ -359,7 +363,7 @@ class Extractive:
 
         comparison, compared = compare(read, there, pages, cosines, by, found.nearest_cosine or 0.0, likely)
         scores = comparison.scores(weights)
-        scores += LED * np.array([unit.text in led for unit in compared])
+        scores = scores - LED * np.array([unit.text in led for unit in compared])
         shares = shares_of(scores)
         scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
         order = order_of(compared, scores, self._settings.quotes)
@@ -377,6 +381,7 @@ class Extractive:
             tuple(float(shares[at]) for at in order),
             comparison.certainty(shares, proof),
             by if is_measured(self._embedder) else "words",
+            is_told(asking_part(question), compared[order[0]], pages[compared[order[0]].page]),
             comparison,
             tuple((pages[unit.page], unit) for unit in compared),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
