@@ -516,7 +516,7 @@ def test_a_host_that_is_not_allowed_is_not_asked(shell: Shell) -> None:
 @pytest.mark.slow
 def test_what_a_model_says_commands_no_terminal(shell: Shell, server: LLMServer) -> None:
     server.default = Behaviour(
-        "answer", "Herons nest in tall trees near rivers. Herons\x1b[2J nest\x1b]0;owned\x07 in \u202etrees.\x9b31m"
+        "answer", "Herons nest in tall trees near rivers. Owls\x1b[2J sing\x1b]0;owned\x07 at \u202enight.\x9b31m"
     )
     result = with_model(shell, server).run("ask", "Where do herons nest?", "--thread", "inert-1")
     assert "owned" in result.stdout
