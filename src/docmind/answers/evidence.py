@@ -405,13 +405,14 @@ def meets(text: str, terms: list[str]) -> np.ndarray:
     return np.array([1.0 if t in held else PREFIX_MATCH if _is_met(t, held, starts) else 0.0 for t in terms])
 
 
-def is_told(question: str, unit: Unit, page: Page) -> bool:
-    """Return whether a passage surely tells what is asked: a row only where it or what is above has every word of it.
+def is_told(question: str, unit: Unit, page: Page, numbers: np.ndarray) -> bool:
+    """Return whether a passage may surely be the answer, by its evidence `(PASSAGE,)`.
 
+    It has a value of the kind that is asked for; a row also has, with what is above, every word of the question:
     `Ben Okoye | freestyle | 30.9` has the name of "How heavy is Ben Okoye?", and no column for what is asked of him.
     """
     asked = [word for word in words(question) if not is_function_word(word)]
-    return not unit.passage.is_row or has_all(unit.context(page), asked)
+    return bool(numbers[PASSAGE.index("kind")]) and (not unit.passage.is_row or has_all(unit.context(page), asked))
 
 
 def has_all(text: str, asked: Sequence[str]) -> bool:

@@ -376,12 +376,13 @@ class Extractive:
             own = comparison.scores(weights, with_pages=False)
             order = self._newest_of(compared, pages, own, order)
         order = _by_document(order, compared, pages)
+        first = compared[order[0]]
         return Ranked(
             tuple((pages[compared[at].page], compared[at]) for at in order),
             tuple(float(shares[at]) for at in order),
             comparison.certainty(shares, proof),
             by if is_measured(self._embedder) else "words",
-            is_told(asking_part(question), compared[order[0]], pages[compared[order[0]].page]),
+            is_told(asking_part(question), first, pages[first.page], comparison.evidence[order[0]]),
             comparison,
             tuple((pages[unit.page], unit) for unit in compared),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
