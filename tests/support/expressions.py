@@ -53,10 +53,6 @@ LOCAL = {
     "answers/kind_values.py _places": {"pairs": "[table()['places']['pairs']]"},
     "answers/list_fits.py _announcing": {"states": "[table()['states']]"},
     "answers/list_questions.py _is_asked": {"lead": "[table()['frame']['lead']]"},
-    "answers/ordinals.py _is_numbered": {"one": "[Made(noun='rule', number=11)]", "roman": "['xi']"},
-    "answers/row_columns.py may_tell": {
-        "found": "[(0, key) for key in _ATTRIBUTES]", "event": "list(_EVENTS)", "told": "list(_EVENTS.values())",
-    },
     "conversations/changes.py _source": {"side": "[Made(statement='The rent rises.')]"},
     "embedding/siglip_onnx.py _tower": {"name": "['vision_model']"},
     "evaluation/questions.py is_answered_by": {"wanted": "['Lisbon']"},

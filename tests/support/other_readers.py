@@ -8,9 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from docmind.reading import plugins
+
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, package: str, code: str, **readers: str) -> None:
-    """Install a package with one module, whose readers are named by their kind, for this process and its children."""
+    """Install a package with one module, whose readers are named by their kind, for this process and its children.
+
+    What readers said of themselves is forgotten: a package of another test may have the same name and version.
+    """
+    plugins._asked.cache_clear()
     module = package.replace("-", "_")
     folder.mkdir(exist_ok=True)
     (folder / f"{module}.py").write_text(code)

@@ -19,7 +19,7 @@ SHORT_LINE = 36  # fragments of table cells up to this long are joined, to BLOCK
 BLOCK = 160
 
 _NUMBER = re.compile(r"\d")
-_DAY, _WORD = re.compile(r"(?<!\d)\d{1,2}\.$"), re.compile(r"\s*([^\W\d_]+)")
+_DAY, _WORD = re.compile(r"(?<!\d)\d{1,2}\.$"), re.compile(r"(?<!\s)\s*([^\W\d_]+)")
 _SENTENCE_ENDS = (".", "!", "?")
 BULLET = re.compile(  # `(FDA) rules` and `U. S. courts` go on a sentence
     r"^\s*(?:[•·▪●‣☐☑☒*–—-]\s|\(?(?:\d{1,3}[a-zA-Z]?|[a-zA-Z]\d?|[ivxlc]{2,5}|[IVXLC]{2,5})[.)]\s(?![A-Z]\.)|§|[IVXLC]+\s[-–—]\s|"

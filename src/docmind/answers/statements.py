@@ -31,12 +31,12 @@ _ARTICLE = re.compile(
     r"\s*(?:the|an?|der|die|das|den|dem|eine?|le|las?|les|l['’]|une?|el|los|una?|[oa]s?|uma?)\s*\w", re.IGNORECASE
 )
 _ENDS = re.compile(r"[.!?…][\"'”’»)\]*_]{0,6}$")
-_CELL = re.compile(r"\s*(?:\||\t)\s*")
+_CELL = re.compile(r"\t\s*+(?:\|\s*+)?|\|\s*+")  # between two cells
 _JOINED = 3  # characters between the words of one name, or between a day and its month
 _DAY_TO_DAY = re.compile(
-    r"[\s.]*(?:to|until|till|and|bis|und|al?|hasta|y|e|até|à|au|et|[-–—])\s*(?:the|zum|el|o|le)?\s*"
+    r"[\s.]*+(?:to|until|till|and|bis|und|al?|hasta|y|e|até|à|au|et|[-–—])\s*+(?:the|zum|el|o|le)?\s*+"
 )
-_DATED = re.compile(r"[\s.,/-]*(?:st|nd|rd|th|er|º|of|de|del)?[\s.,/-]*")
+_DATED = re.compile(r"[\s.,/-]*+(?:st|nd|rd|th|er|º|of|de|del)?[\s.,/-]*+")
 _FEIRA = re.compile(r"-feiras?\b", re.IGNORECASE)  # of Portuguese weekdays
 _CODE = re.compile(r"\d{1,3}[a-z]")  # of a class, a flat, a clause
 _OTHERWISE = frozenset({"segunda", "terca", "quarta", "quinta", "sexta"})
@@ -239,7 +239,7 @@ def _tables(text: str) -> Iterator[list[tuple[int, int]]]:
     table: list[tuple[int, int]] = []
     count = 0
     for match in re.finditer(r"[^\n]+", text):
-        cells = len(_CELL.split(match.group().strip().strip("|")))
+        cells = len(_cells(match.group()))
         if cells >= 2 and (not table or (cells == count and match.start() <= table[-1][1] + 1)):
             table.append(match.span())
         else:
@@ -253,7 +253,7 @@ def _tables(text: str) -> Iterator[list[tuple[int, int]]]:
 
 def _rows(text: str, table: Sequence[tuple[int, int]], language: str, under: frozenset[str]) -> Iterator[Statement]:
     first, *others = table
-    heads = _CELL.split(text[slice(*first)].strip().strip("|"))
+    heads = _cells(text[slice(*first)])
     is_headed = not any(map(_is_value, heads))
     above = text.rfind("\n", 0, max(0, first[0] - 2)) + 1
     stood = {*under, *keys_of(text[max(above, first[0] - _TITLE) : first[0]])}
@@ -262,7 +262,7 @@ def _rows(text: str, table: Sequence[tuple[int, int]], language: str, under: fro
     of_heads = [point for cell in heads for point in points_of(cell, language)] if is_headed else []
     for start, end in others if is_headed else table:
         line = text[start:end]
-        cells = _CELL.split(line.strip().strip("|"))
+        cells = _cells(line)
         points = tuple(tuple(points_of(cell, language)) for cell in cells)
         shown = " ".join(f"{head} {cell}" for head, cell in zip(heads, cells, strict=True)) if is_headed else line
         held = (*(point for cell in points for point in cell), *of_heads)
@@ -270,6 +270,10 @@ def _rows(text: str, table: Sequence[tuple[int, int]], language: str, under: fro
             start, end, shown, frozenset(keys_of(line)), frozenset(stood), held, _name_words(shown),
             is_field=True, heads=named, cells=points,
         )  # fmt: skip
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in _CELL.split(line.strip().strip("|"))]
 
 
 def _is_value(cell: str) -> bool:

@@ -605,6 +605,7 @@ class Ingest:
     def close(self) -> None:
         """End the reading and OCR processes, and the making of vectors."""
         self.later.close()
+        self._is_asked = lambda: False  # it holds the library, and with it the keys
         self._reader.close()
         self._ocr.close()
 
