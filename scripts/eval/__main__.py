@@ -125,7 +125,7 @@ def _run(options: argparse.Namespace) -> None:
 
             return fit_ranking(folder, place, read_questions(folder / "questions.jsonl"))
         if options.what == "fit-answers":
-            from answers import fit
+            from fit_answers import fit
 
             return fit({folder: place, **{one: place / one.name for one in options.also}})
         if options.what == "quotes":
