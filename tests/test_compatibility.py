@@ -47,6 +47,7 @@ def test_an_old_vault_answers_as_it_did(settings: Settings) -> None:
         answer = docmind.ask(WARRANTY)
         source = answer.sources[0]
         assert source.quote == "The warranty lasts for twenty-four months from delivery."
+        assert f"“{source.quote}” [1]" in answer.answer
         assert (source.document, source.page_no, len(source.boxes)) == ("warranty.pdf", 1, 1)
         assert docmind.documents.page_image(source.doc_id, source.page_no)
         assert not answer.degraded

@@ -21,10 +21,11 @@ corpus. WHAT is one of
     fit-e5       means and directions of language of multilingual-e5-small, from plain text files
     fit-int8     ranges and outlying channels of the text models in int8, from plain text files
 
-Beside this file are two such folders: `plain`, plain questions over twelve small documents in English, Portuguese and
-Spanish, and `papers`, questions over 88 documents of a household in five languages, half of them in words that the
-document lacks. A third of each is answered by no document, though a page has most of their words. The weights are
-fitted on both: `scripts/eval scripts/eval/papers fit-answers --also scripts/eval/plain --vault DIR`.
+Beside this file are three such folders: `plain`, plain questions over twelve small documents in English, Portuguese and
+Spanish, `papers`, questions over 88 documents of a household in five languages, half of them in words that the document
+lacks, and `papers_more`, of the same form over 126 other documents. A third of each is answered by no document, though
+a page has most of their words. The weights are fitted on the first two: `scripts/eval scripts/eval/papers fit-answers
+--also scripts/eval/plain --vault DIR`.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand

@@ -67,8 +67,10 @@ def test_parts_are_counted_stopped_and_put_together(browser: Any, server: Server
 
         model.default = Behaviour(lie=True)
         row.get_by_role("button", name="Try again").click()
+        row.get_by_text("on this computer").wait_for()  # the quotes stand before
         turn = one.page.locator(".st-key-turn-0")
         turn.get_by_text("not found in your documents").first.wait_for()  # once the whole summary is checked
+        one.page.get_by_text(re.compile("^Summarising")).wait_for(state="hidden")
         one.idle()
         assert FALSE_SENTENCE in turn.inner_text()
         assert "counted" in turn.inner_text()

@@ -134,6 +134,10 @@ class _Read(NamedTuple):
     known: int
 
 
+def _never() -> bool:
+    return False
+
+
 class Ingest:
     """The writer that adds and deletes documents.
 
@@ -167,7 +171,7 @@ class Ingest:
 
         self._turns, self._starting = threading.Condition(), threading.Lock()
         self._under_way: set[str] = set()  # ids of documents that are being read
-        self._is_asked: Callable[[], bool] = lambda: False
+        self._is_asked: Callable[[], bool] = _never
         self._rows, self._edits = vault.catalog.naming, Edits(vault.database, vault.catalog)
         self._corrections = Corrections(vault.database)
         self._is_started = False
@@ -589,7 +593,7 @@ class Ingest:
         self._visual.wake()
         self.later.wake()
 
-    def warm(self, is_asked: Callable[[], bool] = lambda: False) -> None:
+    def warm(self, is_asked: Callable[[], bool] = _never) -> None:
         """Have a reading process ready before the first document, and make vectors that are awaited.
 
         Vectors wait while `is_asked` says that a question is being answered.
@@ -605,7 +609,7 @@ class Ingest:
     def close(self) -> None:
         """End the reading and OCR processes, and the making of vectors."""
         self.later.close()
-        self._is_asked = lambda: False  # it holds the library, and with it the keys
+        self._is_asked = _never  # the caller's function holds the library, and with it the keys
         self._reader.close()
         self._ocr.close()
 
