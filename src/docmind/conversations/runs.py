@@ -12,7 +12,7 @@ from docmind.errors import DocMindError, NotFoundError, VaultError
 from docmind.observability import Answered, emit, traced
 from docmind.records.conversations import RunProgress, RunStage, RunState, Turn, closest
 from docmind.records.search import Hit
-from docmind.runtime import log_mistake, ms_since
+from docmind.runtime import log_mistake, ms_since, start_thread
 from docmind.wording import _
 
 Work = Callable[["LiveRun"], Turn]
@@ -179,7 +179,7 @@ class Runs:
     def start(self, run: LiveRun, work: Work) -> str:
         """Run `work` in its own thread and return the run's id."""
         self._enter(run)
-        threading.Thread(target=self._run, args=(run, work), name=f"run {run.run_id}", daemon=True).start()
+        start_thread(lambda: self._run(run, work), name=f"run {run.run_id}", stop=run.stop)
         return run.run_id
 
     def here(self, run: LiveRun, work: Work) -> Turn:

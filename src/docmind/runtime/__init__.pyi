@@ -13,6 +13,7 @@ from .memory import free_memory, total_memory
 from .priority import Check, Interactive
 from .refusals import refused_calls
 from .sandbox import Way, change_nothing_more
+from .threads import start_thread
 from .worker import (
     Answer,
     Frame,
@@ -72,6 +73,7 @@ __all__ = [
     "serve_requests",
     "start_children",
     "start_logging",
+    "start_thread",
     "total_memory",
     "write_frame",
 ]

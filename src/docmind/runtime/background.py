@@ -6,10 +6,14 @@ import threading
 from collections.abc import Callable
 
 from docmind.errors import CancelledError
+from docmind.runtime.threads import start_thread
 
 
 class Background:
-    """A daemon thread that `close` asks to end. Thread-safe; its work asks `check` or `is_closed`."""
+    """A thread that `close`, or the end of the program, asks to end. Thread-safe.
+
+    Its work asks `check` or `is_closed`.
+    """
 
     def __init__(self, name: str, ended: str = "") -> None:
         """Set up; nothing starts yet. `ended` is the sentence of the error that `check` raises after `close`."""
@@ -34,8 +38,7 @@ class Background:
         """Run `work` in the thread, unless it is running or was closed."""
         with self._lock:
             if not self.is_running and not self.is_closed:
-                self._thread = threading.Thread(target=work, name=self._name, daemon=True)
-                self._thread.start()
+                self._thread = start_thread(work, name=self._name, stop=self.close)
 
     def wake(self) -> None:
         """Say that there is news."""

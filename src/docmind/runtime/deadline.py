@@ -15,6 +15,8 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from docmind.runtime.threads import start_thread
+
 T = TypeVar("T")
 
 AT_ONCE = 8
@@ -96,9 +98,7 @@ class TimedCalls:
             if len(running) >= self._at_once:
                 return "Too many searches go on at once." if patient else ""
             running.add(call)
-        threading.Thread(
-            target=self._run, args=(name, timed_call, call), name=f"timed call {name}", daemon=True
-        ).start()
+        start_thread(lambda: self._run(name, timed_call, call), name=f"timed call {name}")
         return call
 
     def _run(self, name: str, timed_call: TimedCall[T], call: _Call[T]) -> None:
@@ -135,7 +135,7 @@ class Starts:
             if future is not None and (not future.done() or future.exception() is not None):
                 return future
             future = self._begun[name] = Future()
-        threading.Thread(target=_settle, args=(future, start), name=f"start {name}", daemon=True).start()
+        start_thread(lambda: _settle(future, start), name=f"start {name}")
         return future
 
     def wait(self, name: str, start: Callable[[], None], limit_s: float) -> bool:

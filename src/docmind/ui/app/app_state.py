@@ -14,7 +14,7 @@ from docmind.config import Settings
 from docmind.errors import BehindError, DocMindError, KeyUnavailableError
 from docmind.network import network_guard
 from docmind.observability import RecentTimes, add_sink, remove_sink, start_logs, start_traces
-from docmind.runtime import Background
+from docmind.runtime import Background, start_thread
 from docmind.storage import once_free
 from docmind.ui.app.activity import Activity
 from docmind.ui.app.errors import attempt
@@ -238,7 +238,7 @@ class AppState:
             self._is_drawn.wait(_FIRST_PAGE_S)
             attempt(docmind.warm)
 
-        threading.Thread(target=work, name="warm", daemon=True).start()
+        start_thread(work, name="warm")
 
     def drawn(self) -> None:
         """Note that a page was drawn."""
@@ -282,7 +282,7 @@ class AppState:
                 if one.has_texts and one.is_over:
                     del self._works[other]
             begun = self._works[name] = LongWork(can_stop=can_stop, has_texts=has_texts)
-        threading.Thread(target=begun.run, args=(lambda report: work(docmind, report),), name=name, daemon=True).start()
+        start_thread(lambda: begun.run(lambda report: work(docmind, report)), name=name, stop=begun.stop)
         return begun
 
     def rebuild(self) -> LongWork:

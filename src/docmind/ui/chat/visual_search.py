@@ -20,7 +20,7 @@ from docmind.errors import CancelledError, DocMindError
 from docmind.records.query import Query
 from docmind.records.search import MultimodalHit, MultimodalResult
 from docmind.rich_text import escape, one_line
-from docmind.runtime import log_mistake
+from docmind.runtime import log_mistake, start_thread
 from docmind.ui.app import errors, state
 from docmind.ui.app.app_state import app_state
 from docmind.ui.app.format import data_url
@@ -70,7 +70,7 @@ class PictureSearch:
         """Pages that were not ready for picture search when its result was first drawn; 0 where all were."""
         self._look = Look()
         self._changed = threading.Condition()
-        threading.Thread(target=self._run, args=(docmind,), name="picture", daemon=True).start()
+        start_thread(lambda: self._run(docmind), name="picture", stop=self.stop)
 
     @property
     def now(self) -> Look:

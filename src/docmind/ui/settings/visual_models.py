@@ -17,6 +17,7 @@ from docmind.config import Settings
 from docmind.errors import DocMindError
 from docmind.records.models import ModelBench, ModelCard, ModelKind, PullProgress
 from docmind.rich_text import escape
+from docmind.runtime import start_thread
 from docmind.ui.app import errors, state
 from docmind.ui.app.dialogs import dialog
 from docmind.ui.app.errors import attempt
@@ -53,7 +54,7 @@ class Measuring:
             if self.now is not None and not self.now.is_over:
                 return
             self.now = Measured(name)
-        threading.Thread(target=self._run, args=(docmind, name), name="measure", daemon=True).start()
+        start_thread(lambda: self._run(docmind, name), name="measure")
 
     def _run(self, docmind: DocMind, name: str) -> None:
         outcome = attempt(lambda: docmind.visual.bench(name))
