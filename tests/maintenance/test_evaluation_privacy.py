@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from conftest import ROOT
@@ -73,9 +74,11 @@ def test_runs_and_labels_are_encrypted_and_their_keys_are_changed_too(tmp_path: 
     assert readable(tmp_path / "data") == []
 
 
-def private_folders() -> set[Path]:
-    """Return the folders in memory where an index works."""
-    return {path for base in ("/dev/shm", "/run/shm") for path in Path(base).glob("docmind-index-*")}
+def private_folders(pid: int) -> set[Path]:
+    """Return the folders in which the indexes of a process work; those of other programs come and go."""
+    process = psutil.Process(pid)
+    paths = [Path(file.path) for one in (process, *process.children(recursive=True)) for file in one.open_files()]
+    return {path.parent for path in paths if path.name == "held" and path.parent.name.startswith("docmind-index-")}
 
 
 def wait_until(process: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
@@ -93,7 +96,6 @@ def test_a_killed_evaluation_leaves_nothing_that_can_be_read(tmp_path: Path) -> 
     outside = [tmp_path / name for name in ("home", "scratch")]
     for place in outside:
         place.mkdir()
-    before = private_folders()
     environment = {
         **os.environ, "PYTHONPATH": str(ROOT / "src"), "HOME": str(outside[0]), "TMPDIR": str(outside[1]),
         "DOCMIND_DATA_DIR": str(tmp_path / "data"), "DOCMIND_KEYS__SOURCE": "file", "DOCMIND_LLM__PROVIDER": "off",
@@ -106,17 +108,19 @@ def test_a_killed_evaluation_leaves_nothing_that_can_be_read(tmp_path: Path) -> 
     try:
         sealed = (tmp_path / "data" / "evaluation").glob
         wait_until(process, lambda: len(list(sealed("*/artifacts/*.original.enc"))) > 20)
+        wait_until(process, lambda: bool(private_folders(process.pid)))
+        left = private_folders(process.pid)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait(60)
-    left = private_folders() - before
+    assert left, "it was killed before there was an index"
     assert list(sealed("*/vault.db")), "it was killed before there was anything"
     assert readable(tmp_path / "data", *outside, *left) == []
     with opened(tmp_path) as desk:
         assert not list(sealed("*"))
         desk.index.ready()
         assert desk.evaluation.runs() == ()
-        assert not left & private_folders()
+        assert not [path for path in left if path.exists()]
 
 
 @pytest.mark.slow
