@@ -14,6 +14,7 @@ corpus. WHAT is one of
     fit-answers  outcomes of answers with documents left out; writes what their evidence weighs into
                  src/docmind/answers/fitted.py; of the questions of several folders together with `--also FOLDER`, whose
                  vault has its name in that of `--vault`
+    written      what the language model of the settings writes on `--count` questions: right, hidden, shown wrongly
     quotes       quotes of `--count` questions drawn with `--seed`, with the text around them, to be read one by one
     fit-ranking  weights of the lists, and the quality of what they find, with one document left out at a time
     distortions  pages of the vault in FOLDER (`FOLDER/data`, `FOLDER/key`), turned, bent, blurred and shrunk
@@ -50,6 +51,7 @@ WHAT = (
     "verify",
     "fit-verify",
     "fit-answers",
+    "written",
     "quotes",
     "fit-ranking",
     "distortions",
@@ -73,7 +75,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=40, help="pages that are distorted")
     parser.add_argument("--seed", type=int, default=7, help="of the sentences that are verified, or of the quotes")
     parser.add_argument("--also", type=Path, action="append", default=[], help="a further folder for fit-answers")
-    parser.add_argument("--count", type=int, default=200, help="quotes that are drawn")
+    parser.add_argument("--count", type=int, default=200, help="questions of written, or quotes, that are drawn")
     options = parser.parse_args()
     try:
         _run(options)
@@ -129,6 +131,11 @@ def _run(options: argparse.Namespace) -> None:
             from fit_answers import fit
 
             return fit({folder: place, **{one: place / one.name for one in options.also}})
+        if options.what == "written":
+            from written import evaluate as evaluate_written
+
+            questions = read_questions(folder / "questions.jsonl")
+            return evaluate_written(folder, place, questions, options.count, options.seed, misses=options.misses)
         if options.what == "quotes":
             from quotes import draw
 
