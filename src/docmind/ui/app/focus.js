@@ -29,24 +29,31 @@ function begin() {
   }
 }
 
-/** Select what stands in a field, which Streamlit fills a moment after it has drawn it. */
+/** Select what stands in a field, which Streamlit fills a moment after it has drawn it: at the latest as one types. */
 function select(field) {
   const ends = performance.now() + FILLED_MS;
-  let isTouched = false;
-  for (const kind of ["keydown", "pointerdown"]) field.addEventListener(kind, () => { isTouched = true; }, { once: true });
+  let isOver = false;
+  const stop = (event) => {
+    if (!isOver && event.type === "keydown" && isLetter(event)) field.select();
+    isOver = true;
+  };
+  for (const kind of ["keydown", "pointerdown"]) field.addEventListener(kind, stop, { once: true });
   (function look() {
-    if (isTouched || document.activeElement !== field || performance.now() > ends) return;
+    if (isOver || document.activeElement !== field || performance.now() > ends) return;
     if (field.value) field.select();
-    else requestAnimationFrame(look);
+    isOver = Boolean(field.value);
+    if (!isOver) requestAnimationFrame(look);
   })();
 }
+
+const isLetter = (event) => event.key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey;
 
 /** Keep a letter that is typed while the field is still to come; the focus may still be where the place was opened. */
 function keep(event) {
   const place = places().at(-1), before = (place && typed.get(place)) ?? "";
   if (!place || !isBeside(place, event.target) || event.defaultPrevented) return;
   // The space bar alone scrolls what has no field.
-  if (event.key.length !== 1 || event.ctrlKey || event.altKey || event.metaKey || (event.key === " " && !before)) return;
+  if (!isLetter(event) || (event.key === " " && !before)) return;
   typed.set(place, before + event.key);
   event.preventDefault();
 }
