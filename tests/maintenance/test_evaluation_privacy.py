@@ -76,8 +76,10 @@ def test_runs_and_labels_are_encrypted_and_their_keys_are_changed_too(tmp_path: 
 
 def private_folders(pid: int) -> set[Path]:
     """Return the folders in which the indexes of a process work; those of other programs come and go."""
-    process = psutil.Process(pid)
-    paths = [Path(file.path) for one in (process, *process.children(recursive=True)) for file in one.open_files()]
+    process, paths = psutil.Process(pid), list[Path]()
+    for one in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended meanwhile
+            paths += [Path(file.path) for file in one.open_files()]
     return {path.parent for path in paths if path.name == "held" and path.parent.name.startswith("docmind-index-")}
 
 

@@ -33,9 +33,9 @@ def start_thread(
                 del _running[thread]
 
     thread = threading.Thread(target=run, name=name, daemon=True)
-    with _lock:
+    with _lock:  # so that it is not over before it is noted, and what cannot be started is not
+        thread.start()
         _running[thread] = stop
-    thread.start()
     return thread
 
 
