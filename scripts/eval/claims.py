@@ -8,10 +8,11 @@ the rules were made. Each claim is checked against all pages of its page's langu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from harness import json_rows
 
 from bench.report import ROOT, write
 from docmind.answers import Passage, Verifier
@@ -74,7 +75,7 @@ def in_full(judged: Sequence[Judged]) -> str:
 
 def judge(embedder: TextEmbedder, file: Path) -> Iterable[Judged]:
     """Yield each claim of a file with the verifier's judgement."""
-    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    rows = json_rows(file)
     verifier = Verifier(embedder)
     written = list(dict.fromkeys((row["language"], row["page"]) for row in rows))
     pages = {language: _passages([text for of, text in written if of == language], language) for language, _ in written}

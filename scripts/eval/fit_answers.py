@@ -21,7 +21,7 @@ from typing import Any
 import docx
 import numpy as np
 import torch
-from harness import add_missing, opened, vault_place
+from harness import add_missing, json_rows, opened, vault_place
 
 from docmind.answers.evidence import CERTAINTY, PASSAGE, By, Comparison, shares_of
 from docmind.answers.extractive import Extractive, order_of
@@ -102,8 +102,7 @@ def _of_folder(docmind: DocMind, folder: Path, by: By) -> Iterator[Row]:
     for one in read_questions(folder / "questions.jsonl"):
         if by == "many" or one.language == "en":
             yield _row(docmind, extractive, folder.name, one.document, one.text, one)
-    for line in (folder / "unanswerable.jsonl").read_text("utf-8").splitlines():
-        asked = json.loads(line)
+    for asked in json_rows(folder / "unanswerable.jsonl"):
         if by == "many" or asked.get("lang") == "en":
             near = Path(asked["about"]).name
             yield _row(docmind, extractive, folder.name, near, asked["question"], None, asked.get("lang", ""))
@@ -127,8 +126,7 @@ def _of_small(docmind: DocMind, small: Path) -> Iterator[Row]:
 
 def _far(docmind: DocMind, extractive: Extractive, of_set: str) -> Iterator[Row]:
     """Ask what has nothing to do with any of the documents; each question is left out together in all sets."""
-    general = [json.loads(line) for line in UNANSWERABLE.read_text("utf-8").splitlines()]
-    asked = [one["question"] for one in general if not one.get("near")]
+    asked = [one["question"] for one in json_rows(UNANSWERABLE) if not one.get("near")]
     asked += json.loads(SMALL[0].read_text("utf-8"))["outside"]
     for number, text in enumerate(asked):
         yield _row(docmind, extractive, f"{of_set}{FAR}", f"{FAR} {number}", text, None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
@@ -16,7 +18,7 @@ from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, KeySettings, RetrieveSettings, Settings
 from docmind.records.documents import QueueProgress, Upload
 
-__all__ = ["Times", "add_missing", "at_rank", "opened", "vault_place"]
+__all__ = ["Times", "add_missing", "at_rank", "json_rows", "opened", "vault_place"]
 
 
 @contextmanager
@@ -56,6 +58,11 @@ def add_missing(docmind: DocMind, folder: Path) -> None:
     docmind.ingest.later.passages.catch_up()  # as the open app does in the background
     found, seconds = docmind.documents.all(), time.monotonic() - started
     print(f"{len(found)} documents, {sum(info.pages for info in found)} pages; {len(files)} added in {seconds:.0f} s")
+
+
+def json_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of JSON lines. Raises `OSError`, `ValueError`."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def at_rank(ranks: list[int], most: int) -> float:

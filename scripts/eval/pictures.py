@@ -7,7 +7,6 @@ vault, turned, bent, blurred and shrunk.
 from __future__ import annotations
 
 import io
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from harness import Times, at_rank
+from harness import Times, at_rank, json_rows
 from PIL import Image
 
 from docmind.application import DocMind
@@ -45,7 +44,7 @@ class Shown:
 def read_pictures(folder: Path) -> list[Shown]:
     """All query pictures of a folder; none where it has no `qbi.jsonl`."""
     path = folder / "qbi.jsonl"
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    rows = json_rows(path) if path.exists() else []
     return [
         Shown(row["image"], row["variant"], (folder / row["image"]).read_bytes(), Path(row["doc"]).name, row["page"])
         for row in rows

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness import Times, add_missing, opened
+from harness import Times, add_missing, json_rows, opened
 
 from docmind.application import DocMind
 from docmind.config import RetrieveSettings
@@ -102,7 +101,7 @@ def _answers(docmind: DocMind, folder: Path, questions: list[Question]) -> None:
     print(f"with their document left out: {_shares(left_out)}")
     path = folder / "unanswerable.jsonl"
     path = path if path.exists() else UNANSWERABLE
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    rows = json_rows(path)
     for name, is_near in (("near the documents' topics", True), ("far from them", False)):
         told = Counter(docmind.ask(row["question"]).outcome for row in rows if bool(row.get("near")) is is_near)
         print(f"questions of {path.name} {name}: {_shares(told)}")
@@ -117,8 +116,7 @@ def _ocr(docmind: DocMind, path: Path) -> None:
     if not path.exists():
         return
     rates = []
-    for line in path.read_text("utf-8").splitlines():
-        row = json.loads(line)
+    for row in json_rows(path):
         info = docmind.documents.find(Path(row["doc"]).name)
         rates.append(character_error_rate(row["text"], docmind.documents.page(info.doc_id, row["page"]).text))
     rates.sort()

@@ -10,7 +10,6 @@ ones less: an answer of a language model is a rewording.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from random import Random
 
 import alterations as alter
 import numpy as np
-from harness import Times
+from harness import Times, json_rows
 
 from docmind.answers.align import Claim
 from docmind.answers.sentences import is_row, units
@@ -89,7 +88,7 @@ def _cases(docmind: DocMind, questions: Sequence[Question], seed: int) -> Iterat
     corpus = {info.document: catalog.pages_of(info.doc_id) for info in reversed(docmind.documents.all())}
     languages = {info.document: info.language or "es" for info in docmind.documents.all()}
     names = {name: alter.names_of(" ".join(page.text for page in pages)) for name, pages in corpus.items()}
-    rows = [json.loads(line) for line in BY_HAND.read_text("utf-8").splitlines() if line.strip()]
+    rows = json_rows(BY_HAND)
     for question in questions:
         hits = docmind.search(Query(question.text, k=PAGES)).hits
         case = Case(_passages(catalog, hits))

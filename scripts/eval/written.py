@@ -7,13 +7,12 @@ are lower bounds, and rates of hidden ones are of those that use the document's 
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import Times, add_missing, opened
+from harness import Times, add_missing, json_rows, opened
 
 from docmind.application import DocMind
 from docmind.embedding import words
@@ -32,8 +31,7 @@ def evaluate(folder: Path, place: Path, questions: Sequence[Question], count: in
     if not labelled:
         raise NotFoundError("No question has an answer.", hint="Label `answer`, the words of a right one.")
     path = folder / "unanswerable.jsonl"
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    outside = [json.loads(line)["question"] for line in lines if line.strip()]
+    outside = [row["question"] for row in json_rows(path)] if path.exists() else []
     with opened(place) as docmind:
         model = docmind.models.list().chosen
         if model is None:

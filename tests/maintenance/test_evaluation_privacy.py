@@ -12,6 +12,7 @@ import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 import pytest
@@ -23,6 +24,7 @@ from docmind.evaluation import trec_run
 from docmind.records.documents import Upload
 from docmind.records.evaluation import GOOD, LABELS
 
+T = TypeVar("T")
 TEXT, NAME, QUESTION, LABEL = "Quokkazephyrine", "Wolframjubilant", "Xerobiscuitine", "Zinfandelmarquee"
 ODD_NAMES = (
     "a b\n1 Q0 owl 1 9 x.txt", "c\x1b[2J\x07.txt", "d\u202egpj.txt", "e\tf\u2028g.txt", "h\u200bi.txt", "#1.txt", "-",
@@ -83,12 +85,14 @@ def private_folders(pid: int) -> set[Path]:
     return {path.parent for path in paths if path.name == "held" and path.parent.name.startswith("docmind-index-")}
 
 
-def wait_until(process: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
+def wait_until(process: subprocess.Popen[bytes], condition: Callable[[], T]) -> T:
+    """Wait until a running process has made something true, and return that."""
     until = time.monotonic() + 120
-    while not condition():
+    while not (found := condition()):
         assert process.poll() is None, "it ended before it was killed"
         assert time.monotonic() < until
         time.sleep(0.05)
+    return found
 
 
 @pytest.mark.slow
@@ -110,8 +114,7 @@ def test_a_killed_evaluation_leaves_nothing_that_can_be_read(tmp_path: Path) -> 
     try:
         sealed = (tmp_path / "data" / "evaluation").glob
         wait_until(process, lambda: len(list(sealed("*/artifacts/*.original.enc"))) > 20)
-        wait_until(process, lambda: bool(private_folders(process.pid)))
-        left = private_folders(process.pid)
+        left = wait_until(process, lambda: private_folders(process.pid))
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait(60)

@@ -40,7 +40,7 @@ def start_thread(
 
 
 @atexit.register
-def end_all() -> None:
+def _end_all() -> None:
     """Ask all of these threads to end, and wait for them, at most 10 s together."""
     with _lock:
         running = dict(_running)

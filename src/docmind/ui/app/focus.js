@@ -40,9 +40,9 @@ function select(field) {
   for (const kind of ["keydown", "pointerdown"]) field.addEventListener(kind, stop, { once: true });
   (function look() {
     if (isOver || document.activeElement !== field || performance.now() > ends) return;
-    if (field.value) field.select();
-    isOver = Boolean(field.value);
-    if (!isOver) requestAnimationFrame(look);
+    if (!field.value) { requestAnimationFrame(look); return; }
+    field.select();
+    isOver = true;
   })();
 }
 
