@@ -24,9 +24,9 @@ corpus. WHAT is one of
 
 Beside this file are three such folders: `plain`, plain questions over twelve small documents in English, Portuguese and
 Spanish, `papers`, questions over 88 documents of a household in five languages, half of them in words that the document
-lacks, and `papers_more`, of the same form over 126 other documents. A third of each is answered by no document, though
-a page has most of their words. The weights are fitted on the first two: `scripts/eval scripts/eval/papers fit-answers
---also scripts/eval/plain --vault DIR`.
+lacks, `papers_more`, of the same form over 126 other documents, and `papers_twins` over 110. A fifth to a third of
+each is answered by no document, though a page has most of their words. The weights are fitted on the first two:
+`scripts/eval scripts/eval/papers fit-answers --also scripts/eval/plain --vault DIR`.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand
