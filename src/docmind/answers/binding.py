@@ -6,7 +6,7 @@ statement, with another value of the same kind, is nearer to the rest of the cla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import log
 from typing import Literal
@@ -93,6 +93,7 @@ class Bindings:
         self._vectors = vectors
         self._places = [Place(leaf, one) for leaf in leaves for one in leaf.statements if not one.is_whole]
         self._known = frozenset[str]().union(*(leaf.only_names for leaf in leaves if leaf.record.language != "de"))
+        self._is_loose = [_is_loose(place.statement) for place in self._places]
         self._own, self._under = (_Words(each) for each in self._said())
         self._met: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -160,13 +161,14 @@ class Bindings:
         differs: tuple[float, int] | None = None
         lacks = False
         best: list[tuple[float, int]] = []
-        for at, point in enumerate(part.points):
-            has = [self._has(part, point, one) if is_met else False for one, is_met in enumerate(measure.points[at])]
+        for at, point in _different(part.points):
+            often = _times(part, point)
+            has = [is_met and self._has(part, point, one, often) for one, is_met in enumerate(measure.points[at])]
             holders = measure.best([one for one, is_one in enumerate(has) if is_one], at)
             others = [
                 one
                 for one, is_one in enumerate(has)
-                if not is_one and is_rival(point, self._places[one].statement) and not self._has_name(part, point, one)
+                if not is_one and self._is_rival(point, one) and not self._has_name(part, point, one)
             ]
             rivals = measure.best(others, at)
             cosines = self._cosines(part, point, [one for _unused, one in (*holders, *rivals)])
@@ -201,10 +203,17 @@ class Bindings:
         names = [other for other in part.points if other.kind == "name" and other is not point]
         return point.kind == "name" and any(meets(other, self._places[at]) for other in names)
 
-    def _has(self, part: Part, point: Point, at: int) -> bool:
+    def _has(self, part: Part, point: Point, at: int, often: int) -> bool:
         """Return whether a statement that has a point has it as often as the claim, and in the column it names."""
         place = self._places[at]
-        return _is_often(part, point, place) and not _is_in_other_column(part, point, place)
+        return _is_often(point, place, often) and not _is_in_other_column(part, point, place)
+
+    def _is_rival(self, point: Point, at: int) -> bool:
+        """Return whether a statement has a point of the kind of another; one without unit only where units may lack."""
+        one, is_loose = self._places[at].statement, self._is_loose[at]
+        return not one.is_title and any(
+            point.kind == other.kind or is_loose for other in one.points if may_replace(point, other)
+        )
 
     def _cosines(self, part: Part, point: Point, found: Sequence[int]) -> dict[int, float]:
         """Return how alike a part without one of its points and each statement without such points are."""
@@ -302,12 +311,24 @@ class _Measure:
         return weights @ held / total if total else np.zeros(held.shape[1:])
 
 
-def _is_often(part: Part, point: Point, place: Place) -> bool:
+def _different(points: Sequence[Point]) -> Iterator[tuple[int, Point]]:
+    """Yield the points that say different things, with their numbers: a claim may repeat one a hundred times."""
+    seen = set[tuple[object, ...]]()
+    for at, point in enumerate(points):
+        said = point.kind, point.keys, tuple(replace(one, start=0, end=0) for one in point.figures)
+        if said not in seen:
+            seen.add(said)
+            yield at, point
+
+
+def _times(part: Part, point: Point) -> int:
+    """Return how often a claim says a number, 0 of what is none."""
+    return sum(other.kind == point.kind and _agrees(point, other, ()) for other in part.points) if point.figures else 0
+
+
+def _is_often(point: Point, place: Place, often: int) -> bool:
     """Return whether a statement has a number as often as the claim: `nine of nine` is not `seven of nine`."""
-    if not point.figures:
-        return True
-    said = sum(other.kind == point.kind and _agrees(point, other, ()) for other in part.points)
-    return said < 2 or sum(_agrees(point, other, place.leaf.scales) for other in place.statement.points) >= said
+    return often < 2 or sum(_agrees(point, other, place.leaf.scales) for other in place.statement.points) >= often
 
 
 def _is_in_other_column(part: Part, point: Point, place: Place) -> bool:
@@ -358,12 +379,9 @@ def is_telling(point: Point) -> bool:
     return point.kind == "name" or any(sum(map(str.isdigit, written)) >= _TELLING for written in point.spans)
 
 
-def is_rival(point: Point, one: Statement) -> bool:
-    """Return whether a statement has a point of the kind of another; one without unit only where units may lack."""
-    if one.is_title:
-        return False
-    is_loose = bool(one.cells) or one.is_elliptic or is_row(one.text)
-    return any(point.kind == other.kind or is_loose for other in one.points if may_replace(point, other))
+def _is_loose(one: Statement) -> bool:
+    """Return whether a statement may leave out units."""
+    return bool(one.cells) or one.is_elliptic or is_row(one.text)
 
 
 def _agrees(point: Point, other: Point, scales: tuple[float, ...]) -> bool:
