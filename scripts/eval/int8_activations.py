@@ -14,13 +14,14 @@ channels whose largest magnitude is the highest are the outlying ones; the range
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import onnx
+import onnxruntime
 from safetensors.numpy import save_file
 
 from docmind.embedding.activations import Activation, packed
@@ -59,8 +60,15 @@ def fitted(model: BertText, texts: Sequence[str]) -> dict[str, Activation]:
         session = open_session(path)
     finally:
         path.unlink()
+    return measured(session, names, model.inputs(texts))
+
+
+def measured(
+    session: onnxruntime.InferenceSession, names: Sequence[str], inputs: Iterable[dict[str, np.ndarray]]
+) -> dict[str, Activation]:
+    """Return what goes into products, by these names of outputs, for all inputs."""
     low, high = ({name: np.zeros(1, np.float32) for name in names} for _unused in range(2))
-    for given in model.inputs(texts):
+    for given in inputs:
         for name, found in zip(names, session.run(names, given), strict=True):
             rows = np.asarray(found).reshape(-1, np.asarray(found).shape[-1])
             low[name], high[name] = np.minimum(low[name], rows.min(axis=0)), np.maximum(high[name], rows.max(axis=0))

@@ -268,10 +268,14 @@ class AnswerSettings(_Group):
         default=0.65, ge=0.0, le=1.0, description="calibrated probability below which nothing is found"
     )
     sure: float = Field(
-        default=0.8, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
+        default=0.85, ge=0.0, le=1.0, description="calibrated probability from which the first quote is the answer"
     )
     passages_mb: int = Field(
         default=1_000, ge=0, description="most space for the vectors of all passages of pages; 0: none are made"
+    )
+    passage_reader: bool = Field(
+        default=True,
+        description="a small model reads the best passages together with a question in English",
     )
 
 

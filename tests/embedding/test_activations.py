@@ -77,5 +77,5 @@ def test_missing_or_changed_data_are_refused(tmp_path: Path, data: bytes | None)
     path = tmp_path / "a.safetensors"
     if data is not None:
         path.write_bytes(data)
-    with pytest.raises(DamagedError, match="int8 text model"):
+    with pytest.raises(DamagedError, match="int8 data of a model"):
         Activations(path, "0" * 64).read()

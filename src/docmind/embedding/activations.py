@@ -1,8 +1,9 @@
 """What goes into the matrix products of an encoder: ranges and outlying channels, for its int8 form (`bert_onnx`).
 
-A file of the package has the data of a model, fitted once on texts in many languages (`scripts/eval FOLDER fit-int8`),
-for each input of a product, by its name in the graph: `NAME.few` `(n,)` int16, the channels that reach far beyond all
-others; `NAME.range` `(2,)` float32, the least and the most that the others reach.
+A file of the package has the data of a model, fitted once on texts in many languages (`scripts/eval FOLDER fit-int8`)
+or on questions with passages (`scripts/reader`), for each input of a product, by its name in the graph: `NAME.few`
+`(n,)` int16, the channels that reach far beyond all others; `NAME.range` `(2,)` float32, the least and the most that
+the others reach.
 
 The ranges are data and not measured where a model is converted, so that a conversion gives the same bytes everywhere,
 and because a fixed range must hold for texts of every language and kind.
@@ -67,4 +68,4 @@ def unpacked(arrays: dict[str, np.ndarray]) -> dict[str, Activation]:
 
 
 def _damaged(what: str) -> DamagedError:
-    return DamagedError(_("The data of the int8 text model {what}.").format(what=what), hint=_("Reinstall DocMind."))
+    return DamagedError(_("The int8 data of a model {what}.").format(what=what), hint=_("Reinstall DocMind."))

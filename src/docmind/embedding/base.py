@@ -71,6 +71,26 @@ class VisualModel(Protocol):
         ...
 
 
+class PassageReader(Protocol):
+    """A model that reads a question and a passage together. Thread-safe; `fingerprint` is known without weights."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity that must be equal for two scores to be comparable."""
+        ...
+
+    def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:
+        """Return `(n,)` float32: how well each passage answers, as a logit.
+
+        Raises `DamagedError`, `ConfigError`, `DiskFullError`.
+        """
+        ...
+
+    def warm(self) -> None:
+        """Load what the first call would load."""
+        ...
+
+
 class ImageModel(VisualModel, Protocol):
     """A model that embeds pictures and texts in one space, where the cosine is the similarity."""
 

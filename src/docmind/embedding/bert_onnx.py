@@ -1,7 +1,7 @@
 """Conversion of plain BERT encoders, such as all-MiniLM-L6-v2, to ONNX, without torch.
 
 `build` writes a graph of ONNX Runtime's CPU operators straight from the weights, `build_on_vectors` one that is given
-the embeddings of the tokens. The graph of `build`:
+the embeddings of the tokens, `build_of_pairs` one that judges two texts together. The graph of `build`:
 
     input_ids, attention_mask (batch, tokens) int64  ->  token_states (batch, tokens, hidden) float32
 
@@ -151,21 +151,54 @@ def build(
 ) -> onnx.ModelProto:
     """Return the graph of a plain BERT encoder. `weights` have the names of BERT's checkpoints."""
     g = _Graph(weights, activations)
+    # A text is one segment, so its type embedding is the same row everywhere and is added to the positions.
+    places = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][:1]
+    _embed(g, places, eps)
+    _layers(g, layers, heads, eps)
+    return _model(g, ["input_ids", "attention_mask"], "token_states", len(weights["embeddings.LayerNorm.bias"]))
+
+
+def build_of_pairs(
+    weights: Mapping[str, np.ndarray],
+    *,
+    layers: int,
+    heads: int,
+    eps: float,
+    activations: Mapping[str, Activation] | None = None,
+) -> onnx.ModelProto:
+    """Return the graph of a BERT classifier of pairs of texts with one output, a cross-encoder.
+
+    input_ids, token_type_ids, attention_mask (batch, tokens) int64  ->  scores (batch,) float32
+
+    `weights` have the names of BERT's checkpoints, with `pooler.dense` and `classifier`.
+    """
+    g = _Graph(weights, activations)
+    _embed(g, weights["embeddings.position_embeddings.weight"], eps, has_types=True)
+    _layers(g, layers, heads, eps)
+    first = g.node("Gather", ["token_states", g.const("first", np.array([0]))], "pooled.first", axis=1)
+    pooled = g.exact(first, g.matrix("pooler.dense"), "pooled.product")
+    pooled = g.node("Tanh", [g.node("Add", [pooled, g.weight("pooler.dense.bias")], "pooled.biased")], "pooled")
+    judged = g.exact(pooled, g.matrix("classifier"), "judged")
+    judged = g.node("Add", [judged, g.weight("classifier.bias")], "judged.biased")
+    g.node("Squeeze", [judged, g.const("last", np.array([1, 2]))], "scores")
+    return _model(g, ["input_ids", "token_type_ids", "attention_mask"], "scores")
+
+
+def _embed(g: _Graph, places: np.ndarray, eps: float, *, has_types: bool = False) -> None:
+    """Add the embeddings of `input_ids` and `places` (positions, hidden), with `token_type_ids` where it has types."""
+    table, norm = "embeddings.word_embeddings.weight", "embeddings.LayerNorm"
     g.node("Cast", ["input_ids"], "ids32", to=TensorProto.INT32)
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
-    table = "embeddings.word_embeddings.weight"
-    # A text is one segment, so its type embedding is the same row everywhere and is added to the positions.
-    types = weights["embeddings.token_type_embeddings.weight"][:1]
-    places = g.const("positions", weights["embeddings.position_embeddings.weight"] + types)
-    norm = "embeddings.LayerNorm"
-    g.nodes.append(
-        helper.make_node(
-            "EmbedLayerNormalization",
-            ["ids32", "", g.weight(table), places, "", g.weight(norm + ".weight"), g.weight(norm + ".bias")],
-            ["layer0", "embed_mask_index"], name="embed", domain=MS, epsilon=eps,
-        )
-    )  # fmt: skip
-    return _encoder(g, ["input_ids", "attention_mask"], layers, heads, eps)
+    types = ["", ""]
+    if has_types:
+        types = [
+            g.node("Cast", ["token_type_ids"], "types32", to=TensorProto.INT32),
+            g.weight("embeddings.token_type_embeddings.weight"),
+        ]
+    at = g.const("positions", places)
+    inputs = ["ids32", types[0], g.weight(table), at, types[1], g.weight(norm + ".weight"), g.weight(norm + ".bias")]
+    outputs = ["layer0", "embed_mask_index"]
+    g.nodes.append(helper.make_node("EmbedLayerNormalization", inputs, outputs, name="embed", domain=MS, epsilon=eps))
 
 
 def build_on_vectors(
@@ -186,13 +219,13 @@ def build_on_vectors(
     norm = "embeddings.LayerNorm"
     inputs = ["embeddings", g.weight(norm + ".weight"), g.weight(norm + ".bias")]
     g.node("LayerNormalization", inputs, "layer0", axis=-1, epsilon=eps)
-    return _encoder(g, ["embeddings", "attention_mask"], layers, heads, eps)
+    _layers(g, layers, heads, eps)
+    return _model(g, ["embeddings", "attention_mask"], "token_states", len(weights[norm + ".bias"]))
 
 
-def _encoder(g: _Graph, given: list[str], layers: int, heads: int, eps: float) -> onnx.ModelProto:
-    """Add the layers behind `layer0` and `mask32`, and return the model with these inputs."""
+def _layers(g: _Graph, layers: int, heads: int, eps: float) -> None:
+    """Add the layers between `layer0` with `mask32` and `token_states`."""
     weights, x = g.weights, "layer0"
-    hidden = len(weights["embeddings.LayerNorm.bias"])
     for i in range(layers):
         p, o = f"encoder.layer.{i}.", f"layer{i + 1}"
         qkv = {part: f"{p}attention.self.{part}" for part in ("query", "key", "value")}
@@ -205,12 +238,17 @@ def _encoder(g: _Graph, given: list[str], layers: int, heads: int, eps: float) -
         last = i == layers - 1
         x = g.skip_norm(h, x, p + "output.dense.bias", p + "output.LayerNorm", "token_states" if last else o, eps)
 
-    def tensor(name: str, *shape: str | int) -> onnx.ValueInfoProto:
-        kind = TensorProto.FLOAT if shape else TensorProto.INT64
-        return helper.make_tensor_value_info(name, kind, ["batch", "tokens", *shape])
 
-    inputs = [tensor(name, hidden) if name == "embeddings" else tensor(name) for name in given]
-    graph = helper.make_graph(g.nodes, "bert", inputs, [tensor("token_states", hidden)], g.initializers)
+def _model(g: _Graph, given: list[str], output: str, hidden: int = 0) -> onnx.ModelProto:
+    """Return the model with these inputs and this output: of each token `hidden` numbers, or one of each text."""
+
+    def tensor(name: str, *shape: str | int) -> onnx.ValueInfoProto:
+        is_float = name in (output, "embeddings")
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT if is_float else TensorProto.INT64, shape)
+
+    inputs = [tensor(name, "batch", "tokens", *([hidden] if name == "embeddings" else [])) for name in given]
+    outputs = [tensor(output, "batch", *(["tokens", hidden] if hidden else []))]
+    graph = helper.make_graph(g.nodes, "bert", inputs, outputs, g.initializers)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MS, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="docmind")
 

@@ -59,10 +59,10 @@ def converted(path: Path, convert: Callable[[Path], None], *, verify: Callable[[
         write_private(checksum, text.encode("ascii"), replace=True)
     except OSError as error:
         failure = ConfigError(
-            _("The text model cannot be converted in {folder}: {reason}.").format(folder=folder, reason=error.strerror),
+            _("A model cannot be converted in {folder}: {reason}.").format(folder=folder, reason=error.strerror),
             hint=_("Check the folder and its permissions, or choose another with DOCMIND_CACHE_DIR."),
         )
-        raise disk_error(error, failure, DiskFullError(_("There is no room to convert the text model."))) from error
+        raise disk_error(error, failure, DiskFullError(_("There is no room to convert a model."))) from error
     return path
 
 
@@ -78,10 +78,8 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
     )
 
 
-class BertText(ABC):
-    """A text model whose graph DocMind writes: what `MiniLM` and `E5` have in common. Loads nothing by itself."""
-
-    dim = 384
+class BertModel(ABC):
+    """A model whose graph DocMind writes: a text model, or the passage reader. Loads nothing by itself."""
 
     def __init__(
         self,
@@ -90,30 +88,19 @@ class BertText(ABC):
         precision: Literal["auto", "int8", "float32"],
         threads: int,
         activations: Activations,
-        projection: Projection,
     ) -> None:
         self._cache_dir = cache_dir
         self._activations = None if precision == "float32" else activations
         self._threads = threads or min(4, os.cpu_count() or 1)
         self._lock = threading.Lock()
-        self._projection = projection
 
     @property
     @abstractmethod
     def fingerprint(self) -> str: ...
 
-    @property
-    def token_fingerprint(self) -> str:
-        """The text model and the projection of its token states."""
-        return f"{self.fingerprint}:{self._projection.fingerprint}"
-
     @abstractmethod
     def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:
         """Return the graph in float32, or with `activations` in int8. Raises where the weights are missing or bad."""
-
-    @abstractmethod
-    def inputs(self, texts: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
-        """Yield what the graph is given of each text alone."""
 
     @property
     def precision(self) -> Literal["float32", "int8"]:
@@ -136,14 +123,44 @@ class BertText(ABC):
         return open_session(converted(self._cache_dir / f"{name}-{self._form}-{_BUILD}.onnx", convert))
 
 
+class BertText(BertModel):
+    """A text model: what `MiniLM` and `E5` have in common."""
+
+    dim = 384
+
+    def __init__(
+        self,
+        cache_dir: Path,
+        *,
+        precision: Literal["auto", "int8", "float32"],
+        threads: int,
+        activations: Activations,
+        projection: Projection,
+    ) -> None:
+        super().__init__(cache_dir, precision=precision, threads=threads, activations=activations)
+        self._projection = projection
+
+    @abstractmethod
+    def inputs(self, texts: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
+        """Yield what the graph is given of each text alone."""
+
+    @property
+    def token_fingerprint(self) -> str:
+        """The text model and the projection of its token states."""
+        return f"{self.fingerprint}:{self._projection.fingerprint}"
+
+
 Run = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Ids and mask `(b, tokens)` int64 in, states `(b, tokens, dim)` float32 out."""
+"""Ids and mask `(b, tokens)` int64 in, float32 out: states `(b, tokens, dim)`, or one number a text `(b,)`."""
 
 
 def runs(
     encoded: Sequence[Sequence[int]], run: Run, *, threads: int, name: ModelName
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
-    """Yield row numbers, states and mask of batches of texts of similar length; tell of them after the last one."""
+    """Yield row numbers, what `run` gives, and mask of batches of texts of similar length; tell of them after the last.
+
+    Texts share runs of at most `RUN_TOKENS`.
+    """
     started = time.perf_counter()
     grouped = batches([len(ids) for ids in encoded], RUN_TOKENS)
 

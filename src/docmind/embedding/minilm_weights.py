@@ -6,7 +6,8 @@ cannot install it without 200 MB that nothing here imports: `scripts/setup_env.p
 (23 MB), in an ONNX graph. Of either, one file is read after its sha256 was checked, and nothing is run: the numbers
 become float32 again and go into DocMind's own graph (`bert_onnx`). Vectors of the two are not mixed.
 
-The word pieces are in `minilm_words.txt` beside this module: those of bert-base-uncased (Apache-2.0). See ADR 0088.
+The word pieces are in `minilm_words.txt` beside this module: those of bert-base-uncased (`LICENSE-Apache-2.0.txt`). See
+ADR 0088.
 """
 
 from __future__ import annotations

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from docmind.config import Settings
 from docmind.embedding import minilm_weights
-from docmind.embedding.base import TextEmbedder, TokenEmbedder
+from docmind.embedding.base import PassageReader, TextEmbedder, TokenEmbedder
 from docmind.embedding.sentence import SentenceModel, open_sentence_model
 from docmind.errors import ConfigError, ExtraMissingError, TextModelError
 from docmind.model_files import (
@@ -156,6 +157,26 @@ def text_model_of_vault(settings: Settings, kept: object) -> TextEmbedder:
 def facts_of(settings: Settings, embedder: TextEmbedder) -> list[object]:
     """Return what is to be kept of a vault's text model: plain JSON without a path."""
     return [settings.embedding.model, embedder.dim, embedder.fingerprint]
+
+
+def open_reader(settings: Settings) -> PassageReader | None:
+    """Return the passage reader, which loads nothing yet; None where the settings turn it off.
+
+    One serves all libraries of a process whose settings are equal: it keeps nothing of what it reads.
+    """
+    if not settings.answer.passage_reader:
+        return None
+    from docmind.embedding.passage_reader import default_cache_dir
+
+    chosen = settings.embedding
+    return _reader(settings.cache_dir or default_cache_dir(), chosen.precision, chosen.threads)
+
+
+@lru_cache(maxsize=2)
+def _reader(cache_dir: Path, precision: Literal["auto", "int8", "float32"], threads: int) -> PassageReader:
+    from docmind.embedding.passage_reader import MiniLMReader
+
+    return MiniLMReader(cache_dir, precision=precision, threads=threads)
 
 
 def open_text_model(settings: Settings) -> TextEmbedder:
