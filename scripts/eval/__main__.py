@@ -22,11 +22,13 @@ corpus. WHAT is one of
     fit-e5       means and directions of language of multilingual-e5-small, from plain text files
     fit-int8     ranges and outlying channels of the text models in int8, from plain text files
 
-Beside this file are three such folders: `plain`, plain questions over twelve small documents in English, Portuguese and
+Beside this file are five such folders: `plain`, plain questions over twelve small documents in English, Portuguese and
 Spanish, `papers`, questions over 88 documents of a household in five languages, half of them in words that the document
-lacks, `papers_more`, of the same form over 126 other documents, and `papers_twins` over 110. A fifth to a third of
-each is answered by no document, though a page has most of their words. The weights are fitted on the first two:
-`scripts/eval scripts/eval/papers fit-answers --also scripts/eval/plain --vault DIR`.
+lacks, `papers_more`, of the same form over 126 other documents, and `papers_twins` over 110; `papers_files` has 29 PDF,
+office and HTML files and mails, on which nothing is taught or fitted. A fifth to a third of each is answered by no
+document, though a page has most of their words. The weights are fitted on the first four, but not on the documents of
+`papers`, `papers_more` and `papers_twins` that the reader was taught (`aside.py`): `scripts/eval scripts/eval/papers
+fit-answers --also scripts/eval/plain --also scripts/eval/papers_more --also scripts/eval/papers_twins --vault DIR`.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand

@@ -4,9 +4,10 @@ The questions are those of the folders, with those that no document answers, and
 (`tests/answers/everyday.json`, `across.json`). A quote is right where it holds the labelled words, or is on a labelled
 page.
 
-Three regressions are fitted: of the passages of a question, which one answers (a softmax over them); whether the
-documents are about what is asked, or it is far from all of them; and whether the first passage answers. The last two
-see the probabilities that the first gives to documents on which it was not fitted.
+Four regressions are fitted: which of the passages of a question answers (a softmax over them), by their evidence, and
+by that and what the passage reader says; whether the documents are about what is asked, or it is far from all of them;
+and whether the first passage answers. The last two see the probabilities that the first two give to documents on which
+they were not fitted.
 """
 
 from __future__ import annotations
@@ -14,49 +15,53 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import docx
 import numpy as np
 import torch
+from aside import SETS, is_aside
 from harness import add_missing, json_rows, opened, vault_place
 
+from docmind.answers import fitted
 from docmind.answers.evidence import CERTAINTY, PASSAGE, By, Comparison, shares_of
 from docmind.answers.extractive import Extractive, order_of
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
-from docmind.embedding import VectorCache
+from docmind.embedding import PassageReader, VectorCache, open_reader
 from docmind.evaluation import Question, read_questions
 from docmind.evaluation.questions import question_of
 from docmind.records.documents import Upload
+from docmind.records.query import Query
+from docmind.records.search import Filters
 
 SMALL = [Path(__file__).resolve().parents[2] / "tests" / "answers" / f"{name}.json" for name in ("everyday", "across")]
 UNANSWERABLE = Path(__file__).with_name("unanswerable.jsonl")
 FITTED = Path(__file__).resolve().parents[2] / "src" / "docmind" / "answers" / "fitted.py"
 FOLDS = 8  # of documents
+FEW, FEW_ONES = ", few documents", 2  # of questions asked of their document and as many others
 FAR = ", far"  # of questions that have nothing to do with the documents
 ALL, EVERY = 10_000, 200_000  # passages: every one of the pages is compared, and of a set is read once
 RIDGE = 0.01  # of the choice among passages; the evidence is standardised
 RIDGE_OF_CERTAINTY = 2.0
-NEAR_ONES, FAR_ONES = (
-    0.12,
-    0.12,
-)  # of all questions, as the probabilities see it, have no answer but a near one, or none
+NEAR_ONES, FAR_ONES = 0.12, 0.12  # of all questions, for the probabilities: no answer but a near one, or none at all
 SURE = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9)  # probabilities for which the precision is printed
 KEPT = 0.95  # of the questions with an answer among five are to have it among those that are shown
 SHOWN = 5  # quotes of an answer
 _STEPS, _SMALL_STEP = 60, 1e-8
 MEANING = [name for name in PASSAGE if "meaning" in name]
-COSINES = ["cosine", "cosine of the best window", "standing out"]
+COSINES = ["cosine", "cosine of the best window"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One question with its passages compared, which of them are right, and which are the same words or places.
 
-    `group` is left out together in the folds of the fit. `is_answerable` tells that a document has an answer.
+    `group` is left out together in the folds of the fit. `is_answerable` tells that a document has an answer. `texts`
+    are what the passage reader is given of them, `scores` `(n,)` their scores by the weights that are in force.
     """
 
     of_set: str
@@ -67,7 +72,14 @@ class Row:
     is_answerable: bool
     comparison: Comparison | None
     right: np.ndarray
-    order: Callable[[np.ndarray], list[int]]
+    order: Callable[[np.ndarray, int], list[int]]
+    texts: tuple[str, ...] = ()
+    scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the passage reader read some of its passages."""
+        return self.comparison is not None and bool(self.comparison.is_judged.any())
 
 
 def fit(folders: Mapping[Path, Path]) -> None:
@@ -79,57 +91,90 @@ def fit(folders: Mapping[Path, Path]) -> None:
 
 
 def rows_of(folders: Mapping[Path, Path], by: By = "many") -> list[Row]:
-    """Ask every question of the folders, and of the small files; English ones alone of a model of English."""
+    """Ask the questions of the folders, and of the small files; English ones alone of a model of English.
+
+    Of the sets that the reader was taught on only the documents are asked about that are set aside.
+    """
     rows: list[Row] = []
     embedding = EmbeddingSettings(model="minilm") if by == "english" else None
     for folder, kept in folders.items():
+
+        def is_asked(document: str, language: str, of_set: str = folder.name) -> bool:
+            return (by == "many" or language == "en") and (of_set not in SETS or is_aside(document))
+
         with vault_place(kept if by == "many" else None) as place, opened(place, embedding=embedding) as docmind:
-            add_missing(docmind, folder)
-            rows += _of_folder(docmind, folder, by)
+            extractive = extractive_of(docmind, open_reader(docmind.settings.now))
+            for few in (False, True):
+                rows += folder_rows(docmind, extractive, folder, is_asked, few=few)
+                rows += _far(docmind, extractive, folder.name + FEW * few, few=few)
     for small in SMALL if by == "many" else SMALL[:1]:
         with vault_place(None) as place, opened(place, embedding=embedding) as docmind:
-            rows += _of_small(docmind, small)
+            list(docmind.add(small_uploads(json.loads(small.read_text("utf-8"))["files"])))
+            for few in (False, True):
+                rows += _of_small(docmind, small, few=few)
     return rows
 
 
-def _extractive(docmind: DocMind) -> Extractive:
-    """Return one that reads every passage once."""
-    return Extractive(AnswerSettings(), docmind.vault.catalog, docmind.embedder, read=VectorCache(EVERY, "passages"))
+def extractive_of(docmind: DocMind, reader: PassageReader | None) -> Extractive:
+    """Return one that embeds every passage once."""
+    cache = VectorCache(EVERY, "passages")
+    return Extractive(AnswerSettings(), docmind.vault.catalog, docmind.embedder, read=cache, reader=reader)
 
 
-def _of_folder(docmind: DocMind, folder: Path, by: By) -> Iterator[Row]:
-    extractive = _extractive(docmind)
+def folder_rows(
+    docmind: DocMind, extractive: Extractive, folder: Path, is_asked: Callable[[str, str], bool], *, few: bool = False
+) -> Iterator[Row]:
+    """Ask the questions of a folder of which `is_asked` tells, by their document and language.
+
+    With `few` each is asked of its document and the next two alone, as of a small library.
+    """
+    add_missing(docmind, folder)
+    within, of_set = _boundaries(docmind, few=few), folder.name + FEW * few
     for one in read_questions(folder / "questions.jsonl"):
-        if by == "many" or one.language == "en":
-            yield _row(docmind, extractive, folder.name, one.document, one.text, one)
+        if is_asked(one.document, one.language):
+            yield _row(docmind, extractive, of_set, one.document, one.text, one, within=within[one.document])
     for asked in json_rows(folder / "unanswerable.jsonl"):
-        if by == "many" or asked.get("lang") == "en":
-            near = Path(asked["about"]).name
-            yield _row(docmind, extractive, folder.name, near, asked["question"], None, asked.get("lang", ""))
-    yield from _far(docmind, extractive, folder.name)
+        near, language = Path(asked["about"]).name, asked.get("lang", "")
+        if is_asked(near, language):
+            yield _row(docmind, extractive, of_set, near, asked["question"], None, language, within=within[near])
 
 
-def _of_small(docmind: DocMind, small: Path) -> Iterator[Row]:
-    told, of_set = json.loads(small.read_text("utf-8")), small.stem
-    list(docmind.add(small_uploads(told["files"])))
-    extractive = _extractive(docmind)
+def _of_small(docmind: DocMind, small: Path, *, few: bool) -> Iterator[Row]:
+    told, of_set = json.loads(small.read_text("utf-8")), small.stem + FEW * few
+    extractive, within = extractive_of(docmind, open_reader(docmind.settings.now)), _boundaries(docmind, few=few)
     for number, one in enumerate(told["questions"]):
         row = {"id": str(number), "question": one["question"], "doc": one["file"], "answer": one["quote"]}
-        row |= {"lang": one.get("language", "en"), "tags": [of_set]}
-        yield _row(docmind, extractive, of_set, one["file"], one["question"], question_of(row))
-    if of_set != "everyday":
+        row |= {"lang": one.get("language", "en"), "tags": [small.stem]}
+        question = question_of(row)
+        yield _row(docmind, extractive, of_set, one["file"], one["question"], question, within=within[one["file"]])
+    if small.stem != "everyday":
+        some = list(within.values())
         for number, one in enumerate(told["outside"]):
             group = f"outside {number % FOLDS}"
-            yield _row(docmind, extractive, of_set, group, one["question"], None, one["language"])
-    yield from _far(docmind, extractive, of_set)
+            filters = some[number % len(some)]
+            yield _row(docmind, extractive, of_set, group, one["question"], None, one["language"], within=filters)
+    yield from _far(docmind, extractive, of_set, few=few)
 
 
-def _far(docmind: DocMind, extractive: Extractive, of_set: str) -> Iterator[Row]:
+def _far(docmind: DocMind, extractive: Extractive, of_set: str, *, few: bool) -> Iterator[Row]:
     """Ask what has nothing to do with any of the documents; each question is left out together in all sets."""
-    asked = [one["question"] for one in json_rows(UNANSWERABLE) if not one.get("near")]
+    general = [json.loads(line) for line in UNANSWERABLE.read_text("utf-8").splitlines()]
+    asked = [one["question"] for one in general if not one.get("near")]
     asked += json.loads(SMALL[0].read_text("utf-8"))["outside"]
+    some = list(_boundaries(docmind, few=few).values())
     for number, text in enumerate(asked):
-        yield _row(docmind, extractive, f"{of_set}{FAR}", f"{FAR} {number}", text, None)
+        filters = some[number % len(some)]
+        yield _row(docmind, extractive, f"{of_set}{FAR}", f"{FAR} {number}", text, None, within=filters)
+
+
+def _boundaries(docmind: DocMind, *, few: bool) -> dict[str, Filters]:
+    """Return where the questions about each document are asked: in all documents, or in it and the next `FEW_ONES`."""
+    every = sorted(docmind.documents.all(), key=lambda info: info.document)
+    ids = [info.doc_id for info in every] * 2
+    return {
+        info.document: Filters(doc_ids=tuple(ids[at : at + FEW_ONES + 1])) if few else Filters()
+        for at, info in enumerate(every)
+    }
 
 
 def small_uploads(files: dict[str, str]) -> Iterator[Upload]:
@@ -153,23 +198,25 @@ def _row(
     text: str,
     question: Question | None,
     language: str = "",
+    *,
+    within: Filters,
 ) -> Row:
-    ranked = extractive.rank(text, docmind.search(text), candidates=ALL)
+    ranked = extractive.rank(text, docmind.search(Query(text, filters=within)), candidates=ALL)
+    if ranked is not None and ranked.degraded:
+        raise SystemExit(f"{text}: {ranked.degraded[0].reason}")
     known = question.language if question else language, question.tags if question else frozenset()
     if ranked is None:
-        return Row(of_set, group, text, *known, question is not None, None, np.zeros(0, bool), lambda scores: [])
+        return Row(of_set, group, text, *known, question is not None, None, np.zeros(0, bool), partial(order_of, ()))
     right = np.array(
         [
             question is not None and question.is_answered_by(page.hit.document, page.record.page_no, unit.text)
             for page, unit in ranked.compared
         ]
     )
-    units = [unit for _page, unit in ranked.compared]
-
-    def order(scores: np.ndarray) -> list[int]:
-        return order_of(units, scores, SHOWN)
-
-    return Row(of_set, group, text, *known, question is not None, ranked.comparison, right, order)
+    order = partial(order_of, [unit for _page, unit in ranked.compared])
+    texts = tuple(unit.subject(page) for page, unit in ranked.compared)
+    scores = ranked.comparison.scores(fitted.PASSAGE[ranked.comparison.by])
+    return Row(of_set, group, text, *known, question is not None, ranked.comparison, right, order, texts, scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,25 +243,55 @@ def _fitted(rows: Sequence[Row], by: By, names: Sequence[str]) -> dict[str, Any]
     fold_of = folds(rows)
     kept = [name for name in names if by != "words" or name not in MEANING]
     weights = {fold: choice([row for row in rows if fold_of[_group(row)] != fold], kept) for fold in range(FOLDS)}
-    shown = [_shown(row, weights[fold_of[_group(row)]]) for row in rows]
+    weighed = [(row, fold_of[_group(row)], weights[fold_of[_group(row)]]) for row in rows]
+    judged = {fold: of_judged([(row, own) for row, at, own in weighed if at != fold]) for fold in range(FOLDS)}
+    unread = _certainties(
+        [(at, row, _shown(row, own, None)) for row, at, own in weighed], by, f"compared by {by}, none judged"
+    )
+    read = _certainties(
+        [(at, row, _shown(row, own, judged[at])) for row, at, own in weighed if row.is_judged],
+        by, f"compared by {by}, judged by the passage reader",
+    )  # fmt: skip
+    both = of_judged([(row, own) for row, _at, own in weighed])
+    return {"PASSAGE": choice(rows, kept), "JUDGED": both} | {
+        name: (unread[name], read[name]) for name in ("FOUND", "FIRST")
+    }
+
+
+def _certainties(rows: Sequence[tuple[int, Row, Shown]], by: By, told: str) -> dict[str, tuple[float, np.ndarray]]:
+    """Fit both probabilities of rows, each with its fold and what it shows, and print the outcomes."""
+    groups = np.array([at for at, _row, _shown in rows])
+    asked, shown = [row for _at, row, _shown in rows], [one for _at, _row, one in rows]
     first, found = (
-        np.array([bool(row.right[one.order[:most]].any()) for row, one in zip(rows, shown, strict=True)])
+        np.array([bool(row.right[one.order[:most]].any()) for row, one in zip(asked, shown, strict=True)])
         for most in (1, SHOWN)
     )
     numbers = np.array([one.certainty for one in shown])
     columns = [at for at, name in enumerate(CERTAINTY) if by != "words" or name not in COSINES]
-    groups = np.array([fold_of[_group(row)] for row in rows])
-    weight, is_far = weights_of(rows), np.array([row.of_set.endswith(FAR) for row in rows])
+    weight, is_far = weights_of(asked), np.array([row.of_set.endswith(FAR) for row in asked])
     of_first = _left_out(numbers, first, columns, groups, weight)
-    of_found = _left_out(numbers, ~is_far, columns, groups, weight)
-    print(f"\nWith documents left out, compared by {by}")
-    report(rows, first, found, of_first, of_found)
-    print(f"quotes from {least_share(rows, shown):.3f} of the best probability have {KEPT:.0%} of those among five")
+    # Equal passages share the odds, and are about it all the same.
+    of_any = [at for at in columns if CERTAINTY[at] != "odds"]
+    of_found = _left_out(numbers, ~is_far, of_any, groups, weight)
+    print(f"\nWith documents left out, {told}")
+    report(asked, first, found, of_first, of_found)
+    print(f"quotes from {least_share(asked, shown):.3f} of the best probability have {KEPT:.0%} of those among five")
     return {
-        "PASSAGE": choice(rows, kept),
-        "FOUND": logistic(numbers, (~is_far).astype(float), columns, weight),
+        "FOUND": logistic(numbers, (~is_far).astype(float), of_any, weight),
         "FIRST": logistic(numbers, first.astype(float), columns, weight),
     }
+
+
+def of_judged(rows: Sequence[tuple[Row, np.ndarray]]) -> np.ndarray:
+    """Fit `(2,)`: what the scores of the evidence, by these weights, and the logits of the passage reader weigh."""
+    compared = [(row.comparison, row.right, weights) for row, weights in rows if row.comparison is not None]
+    return softmax(
+        [
+            (np.column_stack([one.scores(weights), one.judged]), right)
+            for one, right, weights in compared
+            if one.is_judged.any() and right.any()
+        ]
+    )
 
 
 def _group(row: Row) -> str:
@@ -229,20 +306,26 @@ def folds(rows: Sequence[Row]) -> dict[str, int]:
 
 
 def choice(rows: Sequence[Row], names: Sequence[str]) -> np.ndarray:
-    """Fit `(PASSAGE,)`, of which those with other names are 0: a softmax over the passages of each question."""
-    torch.manual_seed(0)
-    used = [(row.comparison.evidence, row.right) for row in rows if row.comparison is not None and row.right.any()]
+    """Fit `(PASSAGE,)`, of which those with other names are 0."""
     at = [PASSAGE.index(name) for name in names]
-    every = np.concatenate([numbers[:, at] for numbers, _right in used])
-    spread = np.maximum(every.std(axis=0), 1e-9)
+    found = np.zeros(len(PASSAGE))
+    compared = [(row.comparison, row.right) for row in rows if row.comparison is not None and row.right.any()]
+    found[at] = softmax([(one.evidence[:, at], right) for one, right in compared])
+    return found
+
+
+def softmax(used: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Fit `(k,)`: a softmax over the passages of each question, of numbers `(n, k)` and which are right `(n,)`."""
+    torch.manual_seed(0)
+    spread = np.maximum(np.concatenate([numbers for numbers, _right in used]).std(axis=0), 1e-9)
     longest = max(len(right) for _numbers, right in used)
-    x = torch.zeros(len(used), longest, len(at), dtype=torch.float64)
+    x = torch.zeros(len(used), longest, len(spread), dtype=torch.float64)
     there, right = (torch.zeros(len(used), longest, dtype=torch.bool) for _ in range(2))
     for number, (numbers, is_right) in enumerate(used):
-        x[number, : len(numbers)] = torch.from_numpy(numbers[:, at] / spread)
+        x[number, : len(numbers)] = torch.from_numpy(numbers / spread)
         there[number, : len(numbers)] = True
         right[number, : len(numbers)] = torch.from_numpy(is_right)
-    weights = torch.zeros(len(at), dtype=torch.float64, requires_grad=True)
+    weights = torch.zeros(len(spread), dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
@@ -254,17 +337,20 @@ def choice(rows: Sequence[Row], names: Sequence[str]) -> np.ndarray:
         return value
 
     optimizer.step(loss)
-    found = np.zeros(len(PASSAGE))
-    found[at] = weights.detach().numpy() / spread
-    return found
+    return weights.detach().numpy() / spread
 
 
-def _shown(row: Row, weights: np.ndarray) -> Shown:
+def _shown(row: Row, weights: np.ndarray, judged: np.ndarray | None) -> Shown:
+    """Return what a row shows by weights of its evidence, and of what the passage reader says; None: nothing."""
     if row.comparison is None:
         return Shown([], np.zeros(0), np.zeros(len(CERTAINTY)))
-    scores = row.comparison.scores(weights)
-    shares, order = shares_of(scores), row.order(scores)
-    return Shown(order, shares, row.comparison.certainty(shares, order[0]))
+    comparison, scores = row.comparison, row.comparison.scores(weights)
+    if judged is None:
+        comparison = replace(comparison, is_judged=np.zeros(len(scores), bool))
+    else:
+        scores = comparison.with_judged(scores, judged)
+    shares, order = shares_of(scores), row.order(scores, SHOWN)
+    return Shown(order, shares, comparison.certainty(shares, order[0]))
 
 
 def _left_out(
@@ -328,7 +414,8 @@ def report(
         if not row.is_answerable:
             kinds.setdefault(f"{row.of_set}: no answer", []).append(at)
             continue
-        for name in ("all with an answer", row.of_set, f"language {row.language or 'en'}", *sorted(row.tags)):
+        names = "all with an answer", row.of_set, f"language {row.language or 'en'}", *sorted(row.tags)
+        for name in dict.fromkeys(names):
             kinds.setdefault(name, []).append(at)
     head = "n", "first", "any", "answer", "right", "maybe", "not found"
     print(f"{'questions':24}", *(f"{one:>9}" for one in head))
@@ -364,15 +451,19 @@ def _module(rows: Sequence[Row], of_all: Mapping[By, Mapping[str, Any]]) -> str:
     lines = [
         '"""What the evidence of an answer weighs, by what passages are compared by.', "",
         "Written by `scripts/eval FOLDER fit-answers`, in the order of `evidence.PASSAGE` and `evidence.CERTAINTY`.",
+        "`JUDGED` weighs their sum and the logit of the passage reader. `FOUND` and `FIRST` have an intercept and",
+        "slopes for questions of which no passage was judged, and for others.",
         "Questions:", *told, '"""', "", "from __future__ import annotations", "",
-        "from docmind.answers.evidence import By", "",
+        "from docmind.answers.evidence import By", "", "Logistic = tuple[float, tuple[float, ...]]", "",
     ]  # fmt: skip
-    passage = {by: tuple(round(float(one), 3) for one in weights["PASSAGE"]) for by, weights in of_all.items()}
-    lines.append(f"PASSAGE: dict[By, tuple[float, ...]] = {passage!r}")
+    for name in ("PASSAGE", "JUDGED"):
+        value = {by: tuple(round(float(one), 3) for one in weights[name]) for by, weights in of_all.items()}
+        lines.append(f"{name}: dict[By, tuple[float, ...]] = {value!r}")
     for name in ("FOUND", "FIRST"):
-        value = {
-            by: (round(weights[name][0], 3), tuple(round(float(one), 3) for one in weights[name][1]))
-            for by, weights in of_all.items()
-        }
-        lines.append(f"{name}: dict[By, tuple[float, tuple[float, ...]]] = {value!r}")
+        value = {by: tuple(_rounded(*one) for one in weights[name]) for by, weights in of_all.items()}
+        lines.append(f"{name}: dict[By, tuple[Logistic, Logistic]] = {value!r}")
     return "\n".join(lines) + "\n"
+
+
+def _rounded(intercept: float, weights: np.ndarray) -> tuple[float, tuple[float, ...]]:
+    return round(intercept, 3), tuple(round(float(one), 3) for one in weights)

@@ -169,8 +169,8 @@ class Services:
     def warm(self) -> None:
         """Start the index engine and the text model, and update the index.
 
-        Also look for language models, load LangGraph, and process page images in the background; files that nothing
-        refers to are removed there too.
+        Also look for language models, load LangGraph and the passage reader, and process page images in the
+        background; files that nothing refers to are removed there too.
         """
         self.index.ready()
         self.start_models()
@@ -182,6 +182,7 @@ class Services:
             self.documents.follow()
         self.models.warm()
         self.conversations.warm()
+        self.answerer.warm()
         self.garbage.follow(lambda: self.queue.progress().is_busy or self.conversations.is_busy)
 
     def start_models(self) -> None:

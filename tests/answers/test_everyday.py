@@ -14,7 +14,7 @@ import pytest
 
 from desks import settings_in
 from docmind.application import DocMind
-from docmind.config import EmbeddingSettings
+from docmind.config import AnswerSettings, EmbeddingSettings
 from docmind.embedding.minilm import default_cache_dir
 from docmind.records.answers import Answer
 from docmind.records.documents import Upload
@@ -27,7 +27,9 @@ DATA: dict[str, Any] = json.loads(Path(__file__).with_name("everyday.json").read
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     folder = tmp_path_factory.mktemp("everyday")
     with DocMind(
-        settings_in(folder, embedding=EmbeddingSettings(model="minilm"), cache_dir=default_cache_dir())
+        settings_in(
+            folder, embedding=EmbeddingSettings(model="minilm"), answer=AnswerSettings(), cache_dir=default_cache_dir()
+        )
     ) as docmind:
         added = docmind.add([upload(name, text) for name, text in DATA["files"].items()])
         assert {result.status for result in added} == {"added"}
@@ -57,7 +59,7 @@ def test_the_first_quote_is_right(desk: DocMind) -> None:
     right = sum(is_right(answer, row) for answer, row in answers)
     assert len(answers) == 61
     assert right >= 57
-    assert len(sure) >= 33
+    assert len(sure) >= 45
     assert sum(sure) >= 0.95 * len(sure)
     assert outcomes["not found"] <= 4
 
@@ -66,7 +68,7 @@ def test_what_no_file_says_is_not_answered(desk: DocMind) -> None:
     outcomes = Counter(desk.ask(question).outcome for question in DATA["outside"])
     assert outcomes.total() == 40
     assert outcomes["answer"] <= 1
-    assert outcomes["not found"] >= 34
+    assert outcomes["not found"] >= 24
 
 
 @pytest.mark.parametrize(

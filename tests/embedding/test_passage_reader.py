@@ -113,8 +113,7 @@ def _transformers(question: str, passages: Sequence[str]) -> np.ndarray:
     from transformers import BertConfig, BertForSequenceClassification
 
     weights = unpacked_weights(shipped_arrays(WEIGHTS, WEIGHTS_SHA256, DamagedError))
-    shape = {"hidden_size": 384, "intermediate_size": 1_536, "num_hidden_layers": 12, "num_attention_heads": 12}
-    config = BertConfig(vocab_size=30_522, **shape)
+    config = BertConfig(hidden_size=384, intermediate_size=1_536, num_hidden_layers=12, num_attention_heads=12)
     config.num_labels = 1
     model = BertForSequenceClassification(config).eval()
     state = {name if name.startswith("classifier") else f"bert.{name}": one for name, one in weights.items()}

@@ -14,7 +14,15 @@ from typing import Any
 from unittest import mock
 
 from docmind.application import DocMind
-from docmind.config import EmbeddingSettings, KeySettings, LLMSettings, ReadingSettings, Settings, StorageSettings
+from docmind.config import (
+    AnswerSettings,
+    EmbeddingSettings,
+    KeySettings,
+    LLMSettings,
+    ReadingSettings,
+    Settings,
+    StorageSettings,
+)
 from docmind.documents.catalog import Catalog
 from docmind.index import open_index
 from docmind.index.engines import IndexChoice
@@ -30,7 +38,7 @@ from papers import line, pdf
 
 
 def settings_in(folder: Path, **changes: Any) -> Settings:
-    """Return settings of a vault in `folder`/data: key beside it, fake text model, no OCR, no language model."""
+    """Return settings of a vault in `folder`/data: key beside it, fake text model; no reader, OCR or language model."""
     places = {
         "data_dir": folder / "data",
         "cache_dir": folder / "cache",
@@ -48,6 +56,7 @@ def _anywhere(_variables: tuple[tuple[str, str], ...]) -> Settings:
         cache_dir=Path("/cache"),
         keys=KeySettings(source="file", file=Path("/docmind.key")),
         embedding=EmbeddingSettings(model="fake"),
+        answer=AnswerSettings(passage_reader=False),
         llm=LLMSettings(provider="off"),
         reading=ReadingSettings(ocr="off", image_side_px=400, workers=1),
         storage=StorageSettings(min_free_mb=1),
@@ -71,6 +80,7 @@ def environment_of(folder: Path, **more: str) -> dict[str, str]:
         "DOCMIND_KEYS__SOURCE": "file",
         "DOCMIND_KEYS__FILE": str(folder / "docmind.key"),
         "DOCMIND_EMBEDDING__MODEL": "fake",
+        "DOCMIND_ANSWER__PASSAGE_READER": "false",
         "DOCMIND_LLM__PROVIDER": "off",
         "DOCMIND_READING__OCR": "off",
         "DOCMIND_READING__IMAGE_SIDE_PX": "400",

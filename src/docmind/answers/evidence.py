@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log
+from math import exp, log
 from typing import Literal
 
 import numpy as np
@@ -42,6 +42,7 @@ _SENTENCE_ENDS = (".", "!", "?")
 _SAYS = re.compile(r"[:=|]|\b(?!(?:19|20)\d\d\b)\w*\d\w*")
 _LOOKED_BELOW = 4  # rows with the first one
 _NOISE = 0.02  # added to a deviation of cosines
+MOST_ODDS = 6.0  # logarithm: what is surer is no surer than that
 _BEGINS = re.compile(r"[.?!¿¡]\s{0,2}$")
 # `How long` asks for a number: a page need not contain `long`.
 _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tall|soon)\b", re.IGNORECASE)
@@ -67,13 +68,14 @@ it has with what is around it; the others are 1 where they hold.
 
 
 CERTAINTY = (
-    "share", "share of five", "cosine", "cosine of the best window", "standing out", "words", "words around",
-    "words on the first pages", "first page", "kind", "kind, value asked", "names", "another year", "row",
-    "says nothing", "verb", "quoted", "other language", "English",
+    "odds", "odds of five", "cosine", "cosine of the best window", "words", "words around", "words on the first pages",
+    "first page", "kind", "kind, value asked", "names", "another year", "row", "says nothing", "verb", "quoted",
+    "other language", "English", "is judged", "judged",
 )  # fmt: skip
-"""What the certainty of an answer rests on: how much of the probability of all passages the first one and the first
-five have, the cosines of the first one and of the best window with the question, and numbers of the first passage that
-`PASSAGE` explains."""
+"""What the certainty of an answer rests on: the logarithm of the odds that the first one answers, and that one of the
+first five does, among all passages, at most `MOST_ODDS`; the cosines of the first one and of the best window with the
+question; and numbers of the first passage that `PASSAGE` explains. *is judged* is 1 where a passage reader read it,
+*judged* its logit. None of them depends on how many passages there are to compare with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,11 @@ class Unit:
         """Return the passage with what names its subject."""
         return f"{page.label} {page.title} {self.heading} {self.text}"
 
+    def subject(self, page: Page) -> str:
+        """Return the passage behind what names its subject, each once, as a passage reader is given it."""
+        parts = (" ".join(part.split()) for part in (page.label, page.title, self.heading, self.text))
+        return " · ".join(part for part in dict.fromkeys(parts) if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -147,7 +154,8 @@ class Comparison:
     """Passages compared with a question: their evidence `(n, PASSAGE)`, their cosines and pages `(n,)`.
 
     `by` tells of what the cosines are; `nearest` is that of the best window, 0 without a text model; `on_pages` is how
-    much of the question stands on the best of the first pages.
+    much of the question stands on the best of the first pages. `judged` `(n,)` are the logits of a passage reader, and
+    `is_judged` `(n,)` tells of which passages: others have one of these in their place, and 0 where it read none.
     """
 
     evidence: np.ndarray
@@ -157,6 +165,8 @@ class Comparison:
     nearest: float
     on_pages: float
     is_english: bool
+    judged: np.ndarray
+    is_judged: np.ndarray
 
     def scores(self, weights: Sequence[float] | np.ndarray, *, with_pages: bool = True) -> np.ndarray:
         """Return the logarithm of the odds of each passage; without what speaks for its page where that is left out."""
@@ -165,20 +175,32 @@ class Comparison:
             own[[at for at, name in enumerate(PASSAGE) if "page" in name]] = 0.0
         return self.evidence @ own
 
+    def with_judged(self, scores: np.ndarray, weights: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Return scores `(n,)` with what the passage reader says; `weights` `(2,)` are of scores and of its logits."""
+        return np.column_stack([scores, self.judged]) @ np.array(weights) if self.is_judged.any() else scores
+
     def certainty(self, shares: np.ndarray, at: int) -> np.ndarray:
         """Return the numbers of `CERTAINTY` for the passage at this index; `shares` `(n,)` are their probabilities."""
         told: dict[str, float] = dict(zip(PASSAGE, self.evidence[at].tolist(), strict=True))
         told |= {
-            "share": float(shares[at]),
-            "share of five": float(np.sort(shares)[-5:].sum()),
+            "odds": _odds(float(shares[at])),
+            "odds of five": _odds(float(np.sort(shares)[-5:].sum())),
             "cosine": float(self.cosines[at]),
             "cosine of the best window": self.nearest,
-            "standing out": told["meaning"],
             "words on the first pages": self.on_pages,
             "first page": float(self.pages[at] == 0),
             "English": float(self.is_english),
+            "is judged": float(self.is_judged[at]),
+            "judged": float(self.judged[at]) if self.is_judged[at] else 0.0,
         }
         return np.array([told[name] for name in CERTAINTY], np.float64)
+
+
+def _odds(share: float) -> float:
+    """Return the logarithm of the odds of a probability, at most `MOST_ODDS` either way."""
+    least = 1 / (1 + exp(MOST_ODDS))
+    within = min(max(share, least), 1 - least)
+    return log(within / (1 - within))
 
 
 def shares_of(scores: np.ndarray) -> np.ndarray:
@@ -207,7 +229,8 @@ def compare(
     chosen = [units[at] for at in kept]
     of_page = np.array([unit.page for unit in chosen])
     numbers = evidence(question, chosen, pages, quick[kept])
-    return Comparison(numbers, cosines[kept], of_page, by, nearest, max(on_pages), question.is_english), chosen
+    unread = np.zeros(len(chosen)), np.zeros(len(chosen), bool)
+    return Comparison(numbers, cosines[kept], of_page, by, nearest, max(on_pages), question.is_english, *unread), chosen
 
 
 def units_of(index: int, page: Page, terms: list[str]) -> list[Unit]:

@@ -7,7 +7,7 @@ Above 500 lines: choice, order and confidence are worked out from one set of pas
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, sqrt
 
@@ -42,7 +42,16 @@ from docmind.answers.verify import MAYBE, Verified, page_source, quoted
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, PassageVectors, Words
-from docmind.embedding import TextEmbedder, VectorCache, is_measured, is_multilingual, name_of, of_many_languages, words
+from docmind.embedding import (
+    PassageReader,
+    TextEmbedder,
+    VectorCache,
+    is_measured,
+    is_multilingual,
+    name_of,
+    of_many_languages,
+    words,
+)
 from docmind.errors import DamagedError, DocMindError
 from docmind.records.answers import Outcome, Source
 from docmind.records.documents import DocumentInfo, Provenance
@@ -53,7 +62,9 @@ PAGES = 8  # read for quotes
 CANDIDATES = 32  # passages embedded for a question, beside those with kept vectors: 3-5 ms each on one core
 CLOSELY = 64  # passages that are read closely, of those with a vector
 CANDIDATES_OF_PART = 16  # of each part of a question in two parts, so that both cost little more than one question
-READ = 4_096  # vectors of passages that are kept in memory: 12 MB of both text models, the passages of 300 pages
+JUDGED = 24  # passages that the passage reader reads with the question; half of them of each of two parts
+JUDGEMENTS = 256  # of the last questions: one is compared up to four times for its parts and for versions
+KEPT = 4_096  # vectors of passages that are kept in memory: 12 MB of both text models, the passages of 300 pages
 IN_WINDOW = 0.3  # preference for passages of the page's best window when candidates are chosen
 OF_PAGE = 0.6  # and for those of the best pages
 CLAUSE_FOUND = 0.9  # probability that the clause of the number that is asked for answers
@@ -137,13 +148,17 @@ class Ranked:
 
     def confidence(self) -> float:
         """Return the probability that the documents are about what is asked."""
-        return CLAUSE_FOUND if self.clauses else _logistic(fitted.FOUND[self.certain_by], self.certainty)
+        return CLAUSE_FOUND if self.clauses else self._probability(fitted.FOUND)
 
     def first_confidence(self) -> float:
         """Return the probability that the first passage does; of clauses of several documents any may be meant."""
         if self.clauses:
             return CLAUSE_FOUND if self.clauses == 1 else 1 - CLAUSE_FOUND
-        return _logistic(fitted.FIRST[self.certain_by], self.certainty)
+        return self._probability(fitted.FIRST)
+
+    def _probability(self, weights: Mapping[By, tuple[fitted.Logistic, fitted.Logistic]]) -> float:
+        intercept, slopes = weights[self.certain_by][int(self.comparison.is_judged.any())]
+        return 1 / (1 + exp(-float(np.clip(intercept + self.certainty @ np.array(slopes), -50.0, 50.0))))
 
     def sources(self, kept_from: float = 0.0) -> tuple[Source, ...]:
         """Return the first passage and those whose probability is at least this share of the best one's as sources."""
@@ -153,11 +168,6 @@ class Ranked:
             source_of(n, page.record, page.hit.document, unit.passage, page.words)
             for n, (page, unit) in enumerate(kept, 1)
         )
-
-
-def _logistic(weights: tuple[float, tuple[float, ...]], evidence: np.ndarray) -> float:
-    intercept, slopes = weights
-    return 1 / (1 + exp(-float(np.clip(intercept + evidence @ np.array(slopes), -50.0, 50.0))))
 
 
 class Extractive:
@@ -172,14 +182,19 @@ class Extractive:
         least_certainty: float = 0.0,
         read: VectorCache | None = None,
         vectors: PassageVectors | None = None,
+        reader: PassageReader | None = None,
+        judgements: VectorCache | None = None,
     ) -> None:
         """Set up; passages with a line of which OCR is less sure than `least_certainty`, 0..1, are not quoted.
 
         `vectors` are those of passages that the library keeps, where it keeps any; `read` has those of others that were
-        read before, and is created where none is given.
+        read before, and is created where none is given. `reader` judges the best passages of English questions;
+        `judgements` has its last ones.
         """
+        self._reader = reader
         self._vectors = vectors
-        self._read = read or VectorCache(READ, "passages")
+        self._read = read or VectorCache(KEPT, "passages")
+        self._judgements = judgements or VectorCache(JUDGEMENTS, "judgements")
         self._settings, self._catalog, self._embedder = settings, catalog, embedder
         self._exchanges = Exchanges(catalog)
         self._least_certainty = least_certainty
@@ -194,11 +209,19 @@ class Extractive:
             least_certainty=self._least_certainty,
             read=self._read,
             vectors=self._vectors,
+            reader=self._reader,
+            judgements=self._judgements,
         )
 
+    def warm(self) -> None:
+        """Load the passage reader, where there is one. Raises what `PassageReader.scores` raises."""
+        if self._reader is not None:
+            self._reader.warm()
+
     def drop(self) -> None:
-        """Drop the vectors of passages that are kept in memory, because a document is erased."""
+        """Drop what is kept in memory of passages, because a document is erased."""
         self._read.drop()
+        self._judgements.drop()
 
     def extract(
         self,
@@ -363,6 +386,10 @@ class Extractive:
 
         comparison, compared = compare(read, there, pages, cosines, by, found.nearest_cosine or 0.0, likely)
         scores = comparison.scores(weights)
+        most = JUDGED if candidates > CANDIDATES_OF_PART else JUDGED // 2
+        comparison, unread = self._judged(asking_part(question), read, comparison, compared, pages, scores, most)
+        degraded += unread
+        scores = comparison.with_judged(scores, fitted.JUDGED[by])
         scores = scores - LED * np.array([unit.text in led for unit in compared])
         shares = shares_of(scores)
         scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
@@ -373,7 +400,7 @@ class Extractive:
             at = most_extreme(asked, [one.own(pages[one.page]) for one in compared], [one.coverage for one in compared])
             order = [at, *(one for one in order if one != at)][: len(order)] if at is not None else order
         if newest_first:
-            own = comparison.scores(weights, with_pages=False)
+            own = comparison.with_judged(comparison.scores(weights, with_pages=False), fitted.JUDGED[by])
             order = self._newest_of(compared, pages, own, order)
         order = _by_document(order, compared, pages)
         first = compared[order[0]]
@@ -426,6 +453,38 @@ class Extractive:
         except (DocMindError, OSError, RuntimeError) as error:
             told = _("the text model cannot be used: {error}").format(error=error)
             return *nothing, (Degraded("dense", told),)
+
+    def _judged(
+        self,
+        asked: str,
+        read: Question,
+        comparison: Comparison,
+        units: Sequence[Unit],
+        pages: Sequence[Page],
+        scores: np.ndarray,
+        most: int,
+    ) -> tuple[Comparison, tuple[Degraded, ...]]:
+        """Return the comparison with what the passage reader says of the `most` best passages, and what failed.
+
+        It reads English questions alone, and no passage on a page that is known to be in another language: that one has
+        the middle of its logits, and one that is not among the best the least.
+        """
+        is_other = np.array([is_foreign("en", pages[unit.page]) for unit in units])
+        best = [at for at in np.argsort(-scores, kind="stable") if not is_other[at]][:most]
+        if self._reader is None or not read.is_english or not best:
+            return comparison, ()
+        texts = [units[at].subject(pages[units[at].page]) for at in best]
+        reader, key = self._reader, f"{self._reader.fingerprint}:{asked}"
+        try:
+            found = self._judgements.rows(key, texts, lambda some: reader.scores(asked, some))
+        except (DocMindError, OSError, RuntimeError) as error:
+            told = _("the passage reader cannot be used: {error}").format(error=error)
+            return comparison, (Degraded("passage reader", told),)
+        judged = np.where(is_other, np.median(found), found.min()).astype(np.float64)
+        judged[best] = found
+        is_judged = np.zeros(len(units), bool)
+        is_judged[best] = True
+        return replace(comparison, judged=judged, is_judged=is_judged), ()
 
     def _kept(
         self, fingerprint: str, texts: Sequence[str], units: Sequence[Unit], pages: Sequence[Page]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from docmind.config import Settings
 from docmind.conversations.listings import Listings
 from docmind.documents import Catalog, NodeStore, PassageVectors
 from docmind.embedding import TextEmbedder
+from docmind.errors import DocMindError
 from docmind.memory import Memories
 from docmind.observability import Answered, emit, traced
 from docmind.records.answers import Answer
@@ -68,6 +70,11 @@ class Answerer:
         from docmind.answers import Verifier
 
         return Verifier(self._embedder)
+
+    def warm(self) -> None:
+        """Load what the first answer needs. What cannot be loaded is told by that answer."""
+        with suppress(DocMindError, OSError, RuntimeError):
+            self.direct.extractive.warm()
 
     def drop(self) -> None:
         """Drop what is kept in memory of documents, because one is erased."""

@@ -17,11 +17,12 @@ from docmind.records.answers import Outcome
 from docmind.records.search import ListName, ListState
 from docmind.runtime import log_mistake
 
-ModelName = Literal["minilm", "e5", "folder", "endpoint"]
+ModelName = Literal["minilm", "e5", "passage-reader", "folder", "endpoint"]
 """A text model of DocMind by its name, one of the models folder, or one behind an address."""
 
-CacheName = Literal["questions", "pictures", "passages"]
-"""The caches of vectors: of questions, of pictures that are searched for, and of passages that were quoted."""
+CacheName = Literal["questions", "pictures", "passages", "judgements"]
+"""The caches of vectors: of questions, of pictures that are searched for, and of passages that were compared; and the
+cache of what the passage reader said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A text model made the vectors of `texts` texts in one call."""
+    """A text model made the vectors of `texts` texts in one call, or the passage reader read as many passages."""
 
     model: ModelName
     texts: int
@@ -116,7 +117,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class CacheAsked:
-    """A cache was asked for `asked` vectors at once and had `hits` of them."""
+    """A cache was asked for `asked` vectors, or judgements, at once and had `hits` of them."""
 
     name: CacheName
     asked: int

@@ -36,6 +36,7 @@ _STAGES = {
     "agent mode": N_("deep search"),
     "web search": N_("web search"),
     "text model": N_("text model"),
+    "passage reader": N_("passage reader"),
     "some parts": N_("some parts"),
     "text": N_("search by words"),
     "code": N_("search in source code"),
