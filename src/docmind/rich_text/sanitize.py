@@ -48,7 +48,8 @@ def one_line(text: str) -> str:
 def quote_lines(text: str) -> list[str]:
     """Return the lines of a quote as they were meant: the lines of a paragraph joined, those of lists and tables kept.
 
-    Indented lines, as in source code, are kept as they are.
+    Indented lines, as in source code, are kept as they are. A quote may begin within a line of its page, so that its
+    first line may be short.
     """
     lines: list[str] = []
     last = ""
@@ -62,7 +63,7 @@ def quote_lines(text: str) -> list[str]:
             or " | " in line + last
             or "…" in (line.strip(), last.strip())
             or last.rstrip().endswith((":", ";", "{", "}"))
-            or len(last) < _FULL_LINE
+            or (len(last) < _FULL_LINE and not (len(lines) == 1 and _goes_on(last, line)))
         )
         if is_kept:
             lines.append(line.rstrip())
@@ -70,6 +71,11 @@ def quote_lines(text: str) -> list[str]:
             lines[-1] += f" {line.strip()}"
         last = line
     return lines
+
+
+def _goes_on(first: str, line: str) -> bool:
+    """Return whether the first line of a quote is the end of a line of the page, and the next one goes on with it."""
+    return not first.rstrip().endswith((".", "!", "?")) and (len(line) >= _FULL_LINE or line[:1].islower())
 
 
 def flow(text: str) -> str:
