@@ -36,6 +36,8 @@ from docmind.storage.keys import open_keys
 from docmind.storage.preferences import Preferences
 from papers import line, pdf
 
+SURE = 0.75  # probability from which an answer is sure in a test: words alone, without a reader, seldom tell more
+
 
 def settings_in(folder: Path, **changes: Any) -> Settings:
     """Return settings of a vault in `folder`/data: key beside it, fake text model; no reader, OCR or language model."""
@@ -56,7 +58,7 @@ def _anywhere(_variables: tuple[tuple[str, str], ...]) -> Settings:
         cache_dir=Path("/cache"),
         keys=KeySettings(source="file", file=Path("/docmind.key")),
         embedding=EmbeddingSettings(model="fake"),
-        answer=AnswerSettings(passage_reader=False),
+        answer=AnswerSettings(passage_reader=False, sure=SURE),
         llm=LLMSettings(provider="off"),
         reading=ReadingSettings(ocr="off", image_side_px=400, workers=1),
         storage=StorageSettings(min_free_mb=1),
@@ -81,6 +83,7 @@ def environment_of(folder: Path, **more: str) -> dict[str, str]:
         "DOCMIND_KEYS__FILE": str(folder / "docmind.key"),
         "DOCMIND_EMBEDDING__MODEL": "fake",
         "DOCMIND_ANSWER__PASSAGE_READER": "false",
+        "DOCMIND_ANSWER__SURE": str(SURE),
         "DOCMIND_LLM__PROVIDER": "off",
         "DOCMIND_READING__OCR": "off",
         "DOCMIND_READING__IMAGE_SIDE_PX": "400",
