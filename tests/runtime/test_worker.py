@@ -15,6 +15,7 @@ from typing import BinaryIO
 import pytest
 
 from docmind.errors import WorkerFailedError
+from docmind.runtime import refusals
 from docmind.runtime.limits import Limits
 from docmind.runtime.worker import MAX_BLOB, Worker, read_frame, write_frame
 from starting import started_by
@@ -84,6 +85,7 @@ def test_frames_travel_both_ways() -> None:
 
 
 def test_a_torn_frame_is_an_error_and_an_end_is_none() -> None:
+    refusals.take()  # what children of other tests were refused, which the next frame would tell
     out = io.BytesIO()
     write_frame(out, {"a": 1}, [b"blob"])
     assert read_frame(io.BytesIO(b"")) is None

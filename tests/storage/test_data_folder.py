@@ -18,7 +18,7 @@ from docmind.access import APP_SOCKET, COMMAND_SOCKET, listen_private
 from docmind.application import DocMind
 from docmind.errors import KeyUnavailableError, VaultError
 from docmind.late_interaction.store import LatePages
-from docmind.storage.data_folder import FILES, FOLDERS, SOCKETS, foreign_files
+from docmind.storage.data_folder import FILES, FOLDERS, SOCKETS, check_folder, foreign_files
 from docmind.storage.database import Database
 from docmind.storage.files import open_own, read_own, write_private
 from shells import BEGINNING, Shell, sentence_of
@@ -391,3 +391,18 @@ def test_what_children_make_is_their_owners_alone(tmp_path: Path) -> None:
     made = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert any("index" in path.parts for path in made)
     assert [str(path) for path in made if mode(path) & 0o077] == []
+
+
+@posix
+def test_a_file_that_another_process_removes_meanwhile_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(tmp_path).close()
+    folder = tmp_path / "data"
+    served = folder / "command.json"
+    served.write_bytes(b"{}")
+    entries = list(os.scandir(folder))
+    served.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr("docmind.storage.data_folder.os.scandir", lambda _folder: entries)
+        check_folder(folder)

@@ -293,8 +293,8 @@ def _check_kind(path: Path, *, is_dir: bool) -> None:
 def _make_private(data_dir: Path) -> None:
     """Remove all permissions of group and others, the folder's first, so that nobody can replace a name by a link.
 
-    Only the folder and its direct entries are changed: nothing below a folder of mode 0700 can be reached. Windows has
-    no such modes.
+    Only the folder and its direct entries are changed: nothing below a folder of mode 0700 can be reached. The process
+    that holds the library may remove one of its files meanwhile. Windows has no such modes.
     """
     if os.name != "posix":
         return
@@ -302,7 +302,8 @@ def _make_private(data_dir: Path) -> None:
     for entry in os.scandir(data_dir):
         is_own = entry.name in FOLDERS or entry.name in FILES or REPLACING.fullmatch(entry.name)
         if is_own and not entry.is_symlink():
-            _restrict(data_dir / entry.name, entry.stat(follow_symlinks=False).st_mode)
+            with contextlib.suppress(FileNotFoundError):
+                _restrict(data_dir / entry.name, entry.stat(follow_symlinks=False).st_mode)
 
 
 def _restrict(path: Path, mode: int) -> None:
