@@ -110,8 +110,9 @@ def rows_of(folders: Mapping[Path, Path], by: By = "many") -> list[Row]:
     for small in SMALL if by == "many" else SMALL[:1]:
         with vault_place(None) as place, opened(place, embedding=embedding) as docmind:
             list(docmind.add(small_uploads(json.loads(small.read_text("utf-8"))["files"])))
+            extractive = extractive_of(docmind, open_reader(docmind.settings.now))
             for few in (False, True):
-                rows += _of_small(docmind, small, few=few)
+                rows += _of_small(docmind, extractive, small, few=few)
     return rows
 
 
@@ -139,9 +140,9 @@ def folder_rows(
             yield _row(docmind, extractive, of_set, near, asked["question"], None, language, within=within[near])
 
 
-def _of_small(docmind: DocMind, small: Path, *, few: bool) -> Iterator[Row]:
+def _of_small(docmind: DocMind, extractive: Extractive, small: Path, *, few: bool) -> Iterator[Row]:
     told, of_set = json.loads(small.read_text("utf-8")), small.stem + FEW * few
-    extractive, within = extractive_of(docmind, open_reader(docmind.settings.now)), _boundaries(docmind, few=few)
+    within = _boundaries(docmind, few=few)
     for number, one in enumerate(told["questions"]):
         row = {"id": str(number), "question": one["question"], "doc": one["file"], "answer": one["quote"]}
         row |= {"lang": one.get("language", "en"), "tags": [small.stem]}
@@ -158,8 +159,7 @@ def _of_small(docmind: DocMind, small: Path, *, few: bool) -> Iterator[Row]:
 
 def _far(docmind: DocMind, extractive: Extractive, of_set: str, *, few: bool) -> Iterator[Row]:
     """Ask what has nothing to do with any of the documents; each question is left out together in all sets."""
-    general = [json.loads(line) for line in UNANSWERABLE.read_text("utf-8").splitlines()]
-    asked = [one["question"] for one in general if not one.get("near")]
+    asked = [one["question"] for one in json_rows(UNANSWERABLE) if not one.get("near")]
     asked += json.loads(SMALL[0].read_text("utf-8"))["outside"]
     some = list(_boundaries(docmind, few=few).values())
     for number, text in enumerate(asked):

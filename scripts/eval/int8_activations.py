@@ -21,7 +21,6 @@ from random import Random
 
 import numpy as np
 import onnx
-import onnxruntime
 from safetensors.numpy import save_file
 
 from docmind.embedding.activations import Activation, packed
@@ -53,20 +52,18 @@ def fit(folder: Path) -> None:
 
 def fitted(model: BertText, texts: Sequence[str]) -> dict[str, Activation]:
     """Return the activations of a model, measured on texts."""
-    graph, names = watched(model.graph())
+    return measured(model.graph(), model.inputs(texts))
+
+
+def measured(model: onnx.ModelProto, inputs: Iterable[dict[str, np.ndarray]]) -> dict[str, Activation]:
+    """Return what goes into the products of a graph in float32, for all inputs."""
+    graph, names = watched(model)
     path = Path("float32.onnx")
     onnx.save(graph, str(path))
     try:
         session = open_session(path)
     finally:
         path.unlink()
-    return measured(session, names, model.inputs(texts))
-
-
-def measured(
-    session: onnxruntime.InferenceSession, names: Sequence[str], inputs: Iterable[dict[str, np.ndarray]]
-) -> dict[str, Activation]:
-    """Return what goes into products, by these names of outputs, for all inputs."""
     low, high = ({name: np.zeros(1, np.float32) for name in names} for _unused in range(2))
     for given in inputs:
         for name, found in zip(names, session.run(names, given), strict=True):

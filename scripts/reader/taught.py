@@ -5,18 +5,16 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
-import onnx
 import torch
 from pair_network import Network, padded, published
 from torch import nn
 
 from docmind.answers.extractive import JUDGED
 from docmind.embedding.activations import packed
-from docmind.embedding.bert_onnx import build_of_pairs, watched
-from docmind.embedding.bert_session import batches, open_session
+from docmind.embedding.bert_onnx import build_of_pairs
+from docmind.embedding.bert_session import batches
 from docmind.embedding.minilm_weights import tokenizer
 from docmind.embedding.passage_reader import EPS, HEADS, LAYERS, given_of, joined
 from eval.aside import TWINS, is_aside
@@ -184,14 +182,7 @@ def shown(row: Row, best: np.ndarray, found: np.ndarray, weight: float) -> tuple
 
 def activations(weights: Mapping[str, np.ndarray], rows: Sequence[Row]) -> dict[str, np.ndarray]:
     """Return the ranges of what goes into the products of the graph, of questions that are taught."""
-    graph, names = watched(build_of_pairs(weights, layers=LAYERS, heads=HEADS, eps=EPS))
-    path = Path("float32.onnx")
-    onnx.save(graph, str(path))
-    try:
-        session = open_session(path)
-    finally:
-        path.unlink()
-    return packed(measured(session, names, _inputs(rows)))
+    return packed(measured(build_of_pairs(weights, layers=LAYERS, heads=HEADS, eps=EPS), _inputs(rows)))
 
 
 def _inputs(rows: Sequence[Row]) -> Iterator[dict[str, np.ndarray]]:

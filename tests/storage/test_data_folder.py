@@ -401,8 +401,10 @@ def test_a_file_that_another_process_removes_meanwhile_is_no_failure(
     folder = tmp_path / "data"
     served = folder / "command.json"
     served.write_bytes(b"{}")
-    entries = list(os.scandir(folder))
+    (folder / "vault.db").chmod(0o644)
+    entries = sorted(os.scandir(folder), key=lambda one: one.name)
     served.unlink()
     with monkeypatch.context() as patched:
         patched.setattr("docmind.storage.data_folder.os.scandir", lambda _folder: entries)
         check_folder(folder)
+    assert mode(folder / "vault.db") == 0o600, "what comes behind it is closed to others all the same"

@@ -352,7 +352,8 @@ class Extractive:
         answer as well as the best one come before others, the newest first.
         """
         pages = self._pages(found.ranked_by_words[:PAGES])
-        asked, target = asked_part(question), asked_of(asking_part(question))
+        asking = asking_part(question)
+        asked, target = asked_part(question), asked_of(asking)
         terms = asked_words(asked)
         fields = [target.field] if target.field and _has_field(target.field, pages) else []
         if fields:
@@ -387,7 +388,7 @@ class Extractive:
         comparison, compared = compare(read, there, pages, cosines, by, found.nearest_cosine or 0.0, likely)
         scores = comparison.scores(weights)
         most = JUDGED if candidates > CANDIDATES_OF_PART else JUDGED // 2
-        comparison, unread = self._judged(asking_part(question), read, comparison, compared, pages, scores, most)
+        comparison, unread = self._judged(asking, comparison, compared, pages, scores, most)
         degraded += unread
         scores = comparison.with_judged(scores, fitted.JUDGED[by])
         scores = scores - LED * np.array([unit.text in led for unit in compared])
@@ -409,7 +410,7 @@ class Extractive:
             tuple(float(shares[at]) for at in order),
             comparison.certainty(shares, proof),
             by if is_measured(self._embedder) else "words",
-            is_told(asking_part(question), first, pages[first.page], comparison.evidence[order[0]]),
+            is_told(asking, first, pages[first.page], comparison.evidence[order[0]]),
             comparison,
             tuple((pages[unit.page], unit) for unit in compared),
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
@@ -457,7 +458,6 @@ class Extractive:
     def _judged(
         self,
         asked: str,
-        read: Question,
         comparison: Comparison,
         units: Sequence[Unit],
         pages: Sequence[Page],
@@ -469,12 +469,15 @@ class Extractive:
         It reads English questions alone, and no passage on a page that is known to be in another language: that one has
         the middle of its logits, and one that is not among the best the least.
         """
+        reader = self._reader
+        if reader is None or not comparison.is_english:
+            return comparison, ()
         is_other = np.array([is_foreign("en", pages[unit.page]) for unit in units])
         best = [at for at in np.argsort(-scores, kind="stable") if not is_other[at]][:most]
-        if self._reader is None or not read.is_english or not best:
+        if not best:
             return comparison, ()
         texts = [units[at].subject(pages[units[at].page]) for at in best]
-        reader, key = self._reader, f"{self._reader.fingerprint}:{asked}"
+        key = f"{reader.fingerprint}:{asked}"
         try:
             found = self._judgements.rows(key, texts, lambda some: reader.scores(asked, some))
         except (DocMindError, OSError, RuntimeError) as error:
