@@ -19,7 +19,6 @@ root of the mean squared difference and the mean difference.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from itertools import islice
 from math import exp, log
@@ -27,7 +26,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-from safetensors.numpy import save_file
+from harness import save_arrays
 
 from docmind.embedding.chunking import windows
 from docmind.embedding.e5 import E5, PASSAGE, QUERY, centred, default_cache_dir
@@ -62,8 +61,8 @@ def fit(folder: Path) -> None:
     kinds = [np.stack(rows) for rows in zip(*means, strict=True)]
     query, passage = (rows.mean(axis=0) for rows in kinds)
     languages = _directions(np.concatenate([rows - rows.mean(axis=0) for rows in kinds]))
-    save_file({"query": query, "passage": passage, "languages": languages}, TARGET)
-    print(f"{len(languages)} directions; {TARGET.name} {hashlib.sha256(TARGET.read_bytes()).hexdigest()}")
+    print(f"{len(languages)} directions")
+    save_arrays(TARGET, {"query": query, "passage": passage, "languages": languages})
     if english is not None:
         _table(*english, [query, passage, passage], languages)
 

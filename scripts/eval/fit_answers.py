@@ -27,11 +27,11 @@ from aside import SETS, is_aside
 from harness import add_missing, json_rows, opened, vault_place
 
 from docmind.answers import fitted
-from docmind.answers.evidence import CERTAINTY, PASSAGE, By, Comparison, shares_of
+from docmind.answers.evidence import CERTAINTY, PASSAGE, By, Comparison, Judge, shares_of
 from docmind.answers.extractive import Extractive, order_of
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
-from docmind.embedding import PassageReader, VectorCache, open_reader
+from docmind.embedding import PassageReaders, VectorCache, open_readers
 from docmind.evaluation import Question, read_questions
 from docmind.evaluation.questions import question_of
 from docmind.records.documents import Upload
@@ -77,9 +77,9 @@ class Row:
     scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @property
-    def is_judged(self) -> bool:
-        """Whether the passage reader read some of its passages."""
-        return self.comparison is not None and bool(self.comparison.is_judged.any())
+    def judge(self) -> Judge:
+        """Which passage reader read some of its passages."""
+        return self.comparison.judge if self.comparison is not None else "none"
 
 
 def fit(folders: Mapping[Path, Path]) -> None:
@@ -103,23 +103,23 @@ def rows_of(folders: Mapping[Path, Path], by: By = "many") -> list[Row]:
             return (by == "many" or language == "en") and (of_set not in SETS or is_aside(document))
 
         with vault_place(kept if by == "many" else None) as place, opened(place, embedding=embedding) as docmind:
-            extractive = extractive_of(docmind, open_reader(docmind.settings.now))
+            extractive = extractive_of(docmind, open_readers(docmind.settings.now))
             for few in (False, True):
                 rows += folder_rows(docmind, extractive, folder, is_asked, few=few)
                 rows += _far(docmind, extractive, folder.name + FEW * few, few=few)
     for small in SMALL if by == "many" else SMALL[:1]:
         with vault_place(None) as place, opened(place, embedding=embedding) as docmind:
             list(docmind.add(small_uploads(json.loads(small.read_text("utf-8"))["files"])))
-            extractive = extractive_of(docmind, open_reader(docmind.settings.now))
+            extractive = extractive_of(docmind, open_readers(docmind.settings.now))
             for few in (False, True):
                 rows += _of_small(docmind, extractive, small, few=few)
     return rows
 
 
-def extractive_of(docmind: DocMind, reader: PassageReader | None) -> Extractive:
+def extractive_of(docmind: DocMind, readers: PassageReaders | None = None) -> Extractive:
     """Return one that embeds every passage once."""
     cache = VectorCache(EVERY, "passages")
-    return Extractive(AnswerSettings(), docmind.vault.catalog, docmind.embedder, read=cache, reader=reader)
+    return Extractive(AnswerSettings(), docmind.vault.catalog, docmind.embedder, read=cache, readers=readers)
 
 
 def folder_rows(
@@ -244,18 +244,18 @@ def _fitted(rows: Sequence[Row], by: By, names: Sequence[str]) -> dict[str, Any]
     kept = [name for name in names if by != "words" or name not in MEANING]
     weights = {fold: choice([row for row in rows if fold_of[_group(row)] != fold], kept) for fold in range(FOLDS)}
     weighed = [(row, fold_of[_group(row)], weights[fold_of[_group(row)]]) for row in rows]
-    judged = {fold: of_judged([(row, own) for row, at, own in weighed if at != fold]) for fold in range(FOLDS)}
-    unread = _certainties(
-        [(at, row, _shown(row, own, None)) for row, at, own in weighed], by, f"compared by {by}, none judged"
-    )
-    read = _certainties(
-        [(at, row, _shown(row, own, judged[at])) for row, at, own in weighed if row.is_judged],
-        by, f"compared by {by}, judged by the passage reader",
-    )  # fmt: skip
-    both = of_judged([(row, own) for row, _at, own in weighed])
-    return {"PASSAGE": choice(rows, kept), "JUDGED": both} | {
-        name: (unread[name], read[name]) for name in ("FOUND", "FIRST")
-    }
+    found: dict[str, Any] = {"PASSAGE": choice(rows, kept), "JUDGED": {}}
+    shown = [(at, row, _shown(row, own, None)) for row, at, own in weighed]
+    certain = {"none": _certainties(shown, by, f"compared by {by}, judged by none")}
+    for judge in sorted({row.judge for row in rows} - {"none"}):
+        read = [one for one in weighed if one[0].judge == judge]
+        judged = {fold: of_judged([(row, own) for row, at, own in read if at != fold]) for fold in range(FOLDS)}
+        found["JUDGED"][judge] = of_judged([(row, own) for row, _at, own in read])
+        shown = [(at, row, _shown(row, own, judged[at])) for row, at, own in read]
+        certain[judge] = _certainties(shown, by, f"compared by {by}, judged by the passage reader: {judge}")
+    for name in ("FOUND", "FIRST"):
+        found[name] = {judge: of[name] for judge, of in certain.items()}
+    return found
 
 
 def _certainties(rows: Sequence[tuple[int, Row, Shown]], by: By, told: str) -> dict[str, tuple[float, np.ndarray]]:
@@ -286,11 +286,7 @@ def of_judged(rows: Sequence[tuple[Row, np.ndarray]]) -> np.ndarray:
     """Fit `(2,)`: what the scores of the evidence, by these weights, and the logits of the passage reader weigh."""
     compared = [(row.comparison, row.right, weights) for row, weights in rows if row.comparison is not None]
     return softmax(
-        [
-            (np.column_stack([one.scores(weights), one.judged]), right)
-            for one, right, weights in compared
-            if one.is_judged.any() and right.any()
-        ]
+        [(np.column_stack([one.scores(weights), one.judged]), right) for one, right, weights in compared if right.any()]
     )
 
 
@@ -346,7 +342,7 @@ def _shown(row: Row, weights: np.ndarray, judged: np.ndarray | None) -> Shown:
         return Shown([], np.zeros(0), np.zeros(len(CERTAINTY)))
     comparison, scores = row.comparison, row.comparison.scores(weights)
     if judged is None:
-        comparison = replace(comparison, is_judged=np.zeros(len(scores), bool))
+        comparison = replace(comparison, is_judged=np.zeros(len(scores), bool), judge="none")
     else:
         scores = comparison.with_judged(scores, judged)
     shares, order = shares_of(scores), row.order(scores, SHOWN)
@@ -451,19 +447,23 @@ def _module(rows: Sequence[Row], of_all: Mapping[By, Mapping[str, Any]]) -> str:
     lines = [
         '"""What the evidence of an answer weighs, by what passages are compared by.', "",
         "Written by `scripts/eval FOLDER fit-answers`, in the order of `evidence.PASSAGE` and `evidence.CERTAINTY`.",
-        "`JUDGED` weighs their sum and the logit of the passage reader. `FOUND` and `FIRST` have an intercept and",
-        "slopes for questions of which no passage was judged, and for others.",
+        "`JUDGED` weighs their sum and the logit of a passage reader. `FOUND` and `FIRST` have an intercept and slopes",
+        "for each passage reader, and for questions that none read.",
         "Questions:", *told, '"""', "", "from __future__ import annotations", "",
-        "from docmind.answers.evidence import By", "", "Logistic = tuple[float, tuple[float, ...]]", "",
+        "from docmind.answers.evidence import By, Judge", "", "Logistic = tuple[float, tuple[float, ...]]", "",
     ]  # fmt: skip
-    for name in ("PASSAGE", "JUDGED"):
-        value = {by: tuple(round(float(one), 3) for one in weights[name]) for by, weights in of_all.items()}
-        lines.append(f"{name}: dict[By, tuple[float, ...]] = {value!r}")
+    of_passages = {by: _rounded(weights["PASSAGE"]) for by, weights in of_all.items()}
+    lines.append(f"PASSAGE: dict[By, tuple[float, ...]] = {of_passages!r}")
+
+    def by_judge(name: str, value: Callable[[Any], Any]) -> dict[tuple[By, str], Any]:
+        return {(by, judge): value(one) for by, weights in of_all.items() for judge, one in weights[name].items()}
+
+    lines.append(f"JUDGED: dict[tuple[By, Judge], tuple[float, ...]] = {by_judge('JUDGED', _rounded)!r}")
     for name in ("FOUND", "FIRST"):
-        value = {by: tuple(_rounded(*one) for one in weights[name]) for by, weights in of_all.items()}
-        lines.append(f"{name}: dict[By, tuple[Logistic, Logistic]] = {value!r}")
+        value = by_judge(name, lambda one: (round(one[0], 3), _rounded(one[1])))
+        lines.append(f"{name}: dict[tuple[By, Judge], Logistic] = {value!r}")
     return "\n".join(lines) + "\n"
 
 
-def _rounded(intercept: float, weights: np.ndarray) -> tuple[float, tuple[float, ...]]:
-    return round(intercept, 3), tuple(round(float(one), 3) for one in weights)
+def _rounded(weights: np.ndarray) -> tuple[float, ...]:
+    return tuple(round(float(one), 3) for one in weights)

@@ -1,15 +1,19 @@
-"""What the evaluations share: a vault that has the documents of a folder, and durations."""
+"""What the evaluations share: a vault that has the documents of a folder, durations, and files of fitted numbers."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from safetensors.numpy import save_file
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
@@ -18,7 +22,7 @@ from docmind.application import DocMind
 from docmind.config import EmbeddingSettings, KeySettings, RetrieveSettings, Settings
 from docmind.records.documents import QueueProgress, Upload
 
-__all__ = ["Times", "add_missing", "at_rank", "json_rows", "opened", "vault_place"]
+__all__ = ["Times", "add_missing", "at_rank", "json_rows", "opened", "save_arrays", "vault_place"]
 
 
 @contextmanager
@@ -63,6 +67,12 @@ def add_missing(docmind: DocMind, folder: Path) -> None:
 def json_rows(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a file of JSON lines. Raises `OSError`, `ValueError`."""
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def save_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a file of safetensors, and print its name and its sha256, by which the module that reads it knows it."""
+    save_file(dict(arrays), path)
+    print(path.name, hashlib.sha256(path.read_bytes()).hexdigest(), flush=True)
 
 
 def at_rank(ranks: list[int], most: int) -> float:

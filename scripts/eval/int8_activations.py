@@ -13,7 +13,6 @@ channels whose largest magnitude is the highest are the outlying ones; the range
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,7 @@ from random import Random
 
 import numpy as np
 import onnx
-from safetensors.numpy import save_file
+from harness import save_arrays
 
 from docmind.embedding.activations import Activation, packed
 from docmind.embedding.bert_onnx import watched
@@ -45,9 +44,7 @@ def fit(folder: Path) -> None:
     texts += [text[:SHORT] for text in texts]
     print(f"{len(texts)} texts")
     for name, model in (("minilm", MiniLM(cache, precision="float32")), ("e5", E5(cache, precision="float32"))):
-        path = Path(f"{name}_activations.safetensors")
-        save_file(packed(fitted(model, texts)), path)
-        print(f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}")
+        save_arrays(Path(f"{name}_activations.safetensors"), packed(fitted(model, texts)))
 
 
 def fitted(model: BertText, texts: Sequence[str]) -> dict[str, Activation]:

@@ -14,13 +14,12 @@ language (`fit-e5`) are left out of the axes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
 import numpy as np
-from safetensors.numpy import save_file
+from harness import save_arrays
 
 from docmind.embedding import e5, minilm
 from docmind.embedding.chunking import windows
@@ -77,8 +76,7 @@ def _write(
         if (piece[:1] in "[<" and piece[-1:] in "]>") or not any(char.isalnum() for char in piece):
             weights[number] = 0
     data = {"projection": axes.astype(np.float16), "weights": weights.astype(np.uint8)}
-    save_file({**data, "mean": mean.astype(np.float16)} if centred else data, name)
-    print(f"{name} {hashlib.sha256(Path(name).read_bytes()).hexdigest()}")
+    save_arrays(Path(name), {**data, "mean": mean.astype(np.float16)} if centred else data)
 
 
 def _minilm_states(model: MiniLM, texts: Sequence[str]) -> States:

@@ -8,15 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
-from pair_network import Network, padded, published
+from pair_network import SEED, Begun, Network
 from torch import nn
 
 from docmind.answers.extractive import JUDGED
 from docmind.embedding.activations import packed
-from docmind.embedding.bert_onnx import build_of_pairs
 from docmind.embedding.bert_session import batches
-from docmind.embedding.minilm_weights import tokenizer
-from docmind.embedding.passage_reader import EPS, HEADS, LAYERS, given_of, joined
 from eval.aside import TWINS, is_aside
 from eval.fit_answers import SHOWN, Row
 from eval.int8_activations import measured
@@ -27,18 +24,17 @@ BATCH = 4  # questions of a step
 RATE, WARM, LEAST, NORM = 5e-5, 0.1, 0.02, 1.0  # of learning; share of steps it rises in; its end; of gradients
 RUN_TOKENS = 2_048
 REPORTED = 300  # questions that the figures are of, since all of them take as long as to teach
-SEED = 1
 
 
-def teach(rows: Sequence[Row], epochs: int) -> dict[str, np.ndarray]:
-    """Return what the questions teach whose documents are not set aside; print the figures of the others."""
+def teach(begun: Begun, rows: Sequence[Row], epochs: int) -> dict[str, np.ndarray]:
+    """Return the weights that the questions teach whose documents are not set aside; print the figures of others."""
     random.seed(SEED)
     torch.manual_seed(SEED)
-    read = [row for row in rows if row.comparison is not None and "across" not in row.tags]
+    read = [row for row in rows if row.comparison is not None and (begun.reads_across or "across" not in row.tags)]
     own = [row for row in read if not is_aside(row.group) and (row.right.any() or is_twin(row))]
     others = [row for row in read if is_aside(row.group) and (row.right.any() or is_twin(row))]
     some = random.sample(others, min(len(others), REPORTED))
-    pairs, taught = Pairs(), Taught(epochs * (len(own) // BATCH))
+    pairs, taught = Pairs(begun), Taught(begun, epochs * (len(own) // BATCH))
     print(f"{len(own)} questions are taught, {len(others)} are set aside")
     report("before", taught.net, pairs, some)
     for epoch in range(epochs):
@@ -67,12 +63,16 @@ def is_twin(row: Row) -> bool:
 class Taught:
     """The network in bfloat16 with its exact weights, since small steps are lost in bfloat16, and what teaches them."""
 
-    def __init__(self, steps: int) -> None:
-        self.net = Network(published(), FROZEN).bfloat16()
-        self._parts = [one for one in self.net.parameters() if one.requires_grad]
-        self._exact = [one.detach().float().clone().requires_grad_() for one in self._parts]
+    def __init__(self, begun: Begun, steps: int) -> None:
+        self.net = Network(begun, FROZEN)
+        named = [(name, one) for name, one in self.net.named_parameters() if one.requires_grad]
+        self._exact = [one.detach().clone().requires_grad_() for _name, one in named]
+        self.net.bfloat16()
+        self._parts = [one for _name, one in named]
         self._prior, self._scale, self._none = (nn.Parameter(torch.tensor(one)) for one in (0.4, 0.3, 0.0))
-        self._optimizer = torch.optim.AdamW(self._exact, lr=RATE, weight_decay=0.01)
+        rates = [RATE if name.startswith("layers") else RATE * begun.head_rate for name, _one in named]
+        groups = [{"params": [one], "lr": rate} for one, rate in zip(self._exact, rates, strict=True)]
+        self._optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
         self._scales = torch.optim.Adam([self._prior, self._scale, self._none], lr=0.01)
         self._rate = torch.optim.lr_scheduler.LambdaLR(
             self._optimizer, lambda at: min(1.0, (at + 1) / (WARM * steps)) * max(LEAST, 1 - at / steps)
@@ -124,24 +124,24 @@ def drawn(row: Row) -> list[int]:
 
 
 class Pairs:
-    """Questions with passages as the network is given them; each is cut into pieces once."""
+    """Questions with passages as the layers that are taught are given them: what comes before is computed once.
 
-    def __init__(self) -> None:
-        self._made, self._known = tokenizer(), dict[tuple[str, str], tuple[list[int], list[int]]]()
+    Takes 60 KB of memory a pair.
+    """
 
-    def of(self, question: str, passage: str) -> tuple[list[int], list[int]]:
-        """Return the pieces of both and their types."""
-        if (question, passage) not in self._known:
-            ids = joined(self._made, question, passage)
-            types = given_of(np.array([ids]), np.ones((1, len(ids)), np.int64))["token_type_ids"][0].tolist()
-            self._known[question, passage] = ids, types
-        return self._known[question, passage]
+    def __init__(self, begun: Begun) -> None:
+        self._begun, self._known = begun, dict[tuple[str, str], torch.Tensor]()
 
     def run(self, net: Network, pairs: Sequence[tuple[str, str]]) -> torch.Tensor:
         """Return `(n,)` float32 logits of pairs."""
-        encoded = [self.of(*pair) for pair in pairs]
-        groups = batches([len(ids) for ids, _types in encoded], RUN_TOKENS)
-        found = torch.cat([net(*padded([encoded[i] for i in group])) for group in groups])
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        pieces = [self._begun.joined(*pair) for pair in new]
+        for group in batches(list(map(len, pieces)), RUN_TOKENS):
+            begun = net.begin([pieces[i] for i in group])
+            self._known |= {new[i]: states for i, states in zip(group, begun, strict=True)}
+        states = [self._known[pair] for pair in pairs]
+        groups = batches(list(map(len, states)), RUN_TOKENS)
+        found = torch.cat([net([states[i] for i in group]) for group in groups])
         place = torch.empty(len(pairs), dtype=torch.long)
         place[torch.tensor([i for group in groups for i in group])] = torch.arange(len(pairs))
         return found[place]
@@ -180,14 +180,13 @@ def shown(row: Row, best: np.ndarray, found: np.ndarray, weight: float) -> tuple
     return bool(row.right[order[:1]].any()), bool(row.right[order].any())
 
 
-def activations(weights: Mapping[str, np.ndarray], rows: Sequence[Row]) -> dict[str, np.ndarray]:
+def activations(begun: Begun, packed_file: Mapping[str, np.ndarray], rows: Sequence[Row]) -> dict[str, np.ndarray]:
     """Return the ranges of what goes into the products of the graph, of questions that are taught."""
-    return packed(measured(build_of_pairs(weights, layers=LAYERS, heads=HEADS, eps=EPS), _inputs(rows)))
+    return packed(measured(begun.graph(packed_file), _inputs(begun, rows)))
 
 
-def _inputs(rows: Sequence[Row]) -> Iterator[dict[str, np.ndarray]]:
-    made = tokenizer()
+def _inputs(begun: Begun, rows: Sequence[Row]) -> Iterator[dict[str, np.ndarray]]:
     for row in rows:
         if row.comparison is not None and not is_aside(row.group):
-            ids = np.array([joined(made, row.text, row.texts[int(np.argmax(row.scores))])], np.int64)
-            yield given_of(ids, np.ones_like(ids))
+            ids = np.array([begun.joined(row.text, row.texts[int(np.argmax(row.scores))])], np.int64)
+            yield begun.given(ids, np.ones_like(ids))

@@ -275,7 +275,7 @@ class AnswerSettings(_Group):
     )
     passage_reader: bool = Field(
         default=True,
-        description="a small model reads the best passages together with a question in English",
+        description="small models read the best passages together with the question",
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from docmind.answers import fitted
 from docmind.answers.evidence import (
     CERTAINTY,
     PASSAGE,
+    By,
     asked_part,
     asked_words,
     names,
@@ -84,6 +87,9 @@ def test_probabilities_of_passages_are_one_together() -> None:
 
 
 def test_every_number_of_the_evidence_has_a_weight() -> None:
-    for by in ("many", "english", "words"):
-        assert (len(fitted.PASSAGE[by]), len(fitted.JUDGED[by])) == (len(PASSAGE), 2)
-        assert {len(slopes) for of in (fitted.FOUND, fitted.FIRST) for _, slopes in of[by]} == {len(CERTAINTY)}
+    read = {(by, "english") for by in get_args(By)} | {("many", "others"), ("words", "others")}
+    assert {by: len(weights) for by, weights in fitted.PASSAGE.items()} == dict.fromkeys(get_args(By), len(PASSAGE))
+    assert {key: len(weights) for key, weights in fitted.JUDGED.items()} == dict.fromkeys(read, 2)
+    for of in (fitted.FOUND, fitted.FIRST):
+        assert of.keys() == read | {(by, "none") for by in get_args(By)}
+        assert {len(slopes) for _intercept, slopes in of.values()} == {len(CERTAINTY)}

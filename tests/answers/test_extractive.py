@@ -18,6 +18,7 @@ from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
 from docmind.documents import Words
 from docmind.documents.catalog import Catalog, PageRecord
+from docmind.embedding import PassageReaders
 from docmind.embedding.minilm import default_cache_dir
 from docmind.errors import ExtraMissingError
 from docmind.records.documents import Upload
@@ -175,7 +176,7 @@ class FakeReader:
 
 def judging(desk: DocMind, reader: FakeReader) -> Extractive:
     """Return quotes of the desk's documents as this reader judges them."""
-    return Extractive(AnswerSettings(threshold=0), desk.vault.catalog, FakeEmbedder(), reader=reader)
+    return Extractive(AnswerSettings(threshold=0), desk.vault.catalog, FakeEmbedder(), readers=PassageReaders(reader))
 
 
 @pytest.mark.parametrize("best", ["repairs the heating", "monthly rent", "Pets are allowed"])
@@ -211,7 +212,24 @@ def test_no_more_passages_are_judged_than_are_worth_it(tmp_path: Path) -> None:
     assert int(ranked.comparison.is_judged.sum()) == JUDGED < len(ranked.comparison.judged)
 
 
-def test_a_question_in_another_language_is_not_judged(desk: DocMind) -> None:
+class FakeOfMany(FakeEmbedder):
+    """A text model of many languages."""
+
+    is_multilingual = True
+
+
+def test_a_question_in_another_language_is_judged_by_the_reader_of_others(desk: DocMind) -> None:
+    question, english, others = "Wann repariert der Vermieter die Heizung?", FakeReader(), FakeReader("repairs the")
+    extractive = Extractive(
+        AnswerSettings(threshold=0), desk.vault.catalog, FakeOfMany(), readers=PassageReaders(english, others)
+    )
+    extract = extractive.extract(question, desk.search(question))
+    assert "repairs the heating" in extract.sources[0].quote  # it reads pages in all languages
+    assert english.read == []
+    assert len(others.read) == 1
+
+
+def test_without_a_reader_of_others_no_other_question_is_judged(desk: DocMind) -> None:
     question, reader = "Wann muss der Vermieter die Heizung in der Wohnung reparieren?", FakeReader()
     judging(desk, reader).extract(question, desk.search(question))
     assert reader.read == []

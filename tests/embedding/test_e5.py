@@ -190,7 +190,7 @@ def test_the_published_files_give_the_same_vectors_as_the_package(
     assert text_model_capability(settings).state == "present"
     (folder / "config.json").write_text("{}")
     with pytest.raises(DamagedError, match="have changed"):
-        fetched._file()
+        fetched._read()
     with pytest.raises(DamagedError, match="not the published ones") as caught:
         E5(tmp_path / "other", folder=folder).embed_query("the court")
     assert "docmind models pull" in caught.value.hint

@@ -50,6 +50,9 @@ _MEASURE = re.compile(r"\bhow (?:long|much|many|often|far|old|big|large|high|tal
 By = Literal["many", "english", "words"]
 """What passages are compared by: a text model of many languages, one of English, or words alone."""
 
+Judge = Literal["none", "english", "others"]
+"""Which passage reader read some of them: none, that of English questions, that of questions in other languages."""
+
 PASSAGE = (
     "meaning", "meaning, words unmet", "meaning, English", "meaning, row", "meaning, other language",
     "meaning of the page", "words", "words, other language", "words around", "words around, words unmet",
@@ -154,8 +157,9 @@ class Comparison:
     """Passages compared with a question: their evidence `(n, PASSAGE)`, their cosines and pages `(n,)`.
 
     `by` tells of what the cosines are; `nearest` is that of the best window, 0 without a text model; `on_pages` is how
-    much of the question stands on the best of the first pages. `judged` `(n,)` are the logits of a passage reader, and
-    `is_judged` `(n,)` tells of which passages: others have one of these in their place, and 0 where it read none.
+    much of the question stands on the best of the first pages. `judged` `(n,)` are the logits of the passage reader
+    `judge`, and `is_judged` `(n,)` tells of which passages: others have one of these in their place, and 0 where there
+    is none.
     """
 
     evidence: np.ndarray
@@ -167,6 +171,7 @@ class Comparison:
     is_english: bool
     judged: np.ndarray
     is_judged: np.ndarray
+    judge: Judge = "none"
 
     def scores(self, weights: Sequence[float] | np.ndarray, *, with_pages: bool = True) -> np.ndarray:
         """Return the logarithm of the odds of each passage; without what speaks for its page where that is left out."""
@@ -177,7 +182,7 @@ class Comparison:
 
     def with_judged(self, scores: np.ndarray, weights: Sequence[float] | np.ndarray) -> np.ndarray:
         """Return scores `(n,)` with what the passage reader says; `weights` `(2,)` are of scores and of its logits."""
-        return np.column_stack([scores, self.judged]) @ np.array(weights) if self.is_judged.any() else scores
+        return np.column_stack([scores, self.judged]) @ np.array(weights)
 
     def certainty(self, shares: np.ndarray, at: int) -> np.ndarray:
         """Return the numbers of `CERTAINTY` for the passage at this index; `shares` `(n,)` are their probabilities."""

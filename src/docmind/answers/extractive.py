@@ -20,6 +20,7 @@ from docmind.answers.evidence import (
     PASSAGE,
     By,
     Comparison,
+    Judge,
     Page,
     Question,
     Unit,
@@ -43,7 +44,7 @@ from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, w
 from docmind.config import AnswerSettings
 from docmind.documents import Catalog, PageRecord, PassageVectors, Words
 from docmind.embedding import (
-    PassageReader,
+    PassageReaders,
     TextEmbedder,
     VectorCache,
     is_measured,
@@ -156,8 +157,8 @@ class Ranked:
             return CLAUSE_FOUND if self.clauses == 1 else 1 - CLAUSE_FOUND
         return self._probability(fitted.FIRST)
 
-    def _probability(self, weights: Mapping[By, tuple[fitted.Logistic, fitted.Logistic]]) -> float:
-        intercept, slopes = weights[self.certain_by][int(self.comparison.is_judged.any())]
+    def _probability(self, weights: Mapping[tuple[By, Judge], fitted.Logistic]) -> float:
+        intercept, slopes = weights[self.certain_by, self.comparison.judge]
         return 1 / (1 + exp(-float(np.clip(intercept + self.certainty @ np.array(slopes), -50.0, 50.0))))
 
     def sources(self, kept_from: float = 0.0) -> tuple[Source, ...]:
@@ -182,16 +183,16 @@ class Extractive:
         least_certainty: float = 0.0,
         read: VectorCache | None = None,
         vectors: PassageVectors | None = None,
-        reader: PassageReader | None = None,
+        readers: PassageReaders | None = None,
         judgements: VectorCache | None = None,
     ) -> None:
         """Set up; passages with a line of which OCR is less sure than `least_certainty`, 0..1, are not quoted.
 
         `vectors` are those of passages that the library keeps, where it keeps any; `read` has those of others that were
-        read before, and is created where none is given. `reader` judges the best passages of English questions;
-        `judgements` has its last ones.
+        read before, and is created where none is given. `readers` judge the best passages; `judgements` has
+        their last ones.
         """
-        self._reader = reader
+        self._readers = readers or PassageReaders()
         self._vectors = vectors
         self._read = read or VectorCache(KEPT, "passages")
         self._judgements = judgements or VectorCache(JUDGEMENTS, "judgements")
@@ -209,14 +210,17 @@ class Extractive:
             least_certainty=self._least_certainty,
             read=self._read,
             vectors=self._vectors,
-            reader=self._reader,
+            readers=self._readers,
             judgements=self._judgements,
         )
 
     def warm(self) -> None:
-        """Load the passage reader, where there is one. Raises what `PassageReader.scores` raises."""
-        if self._reader is not None:
-            self._reader.warm()
+        """Load the passage reader of English, where there is one. Raises what `PassageReader.scores` raises.
+
+        That of other languages is loaded by the first question that it reads: many libraries have none.
+        """
+        if self._readers.english is not None:
+            self._readers.english.warm()
 
     def drop(self) -> None:
         """Drop what is kept in memory of passages, because a document is erased."""
@@ -390,7 +394,7 @@ class Extractive:
         most = JUDGED if candidates > CANDIDATES_OF_PART else JUDGED // 2
         comparison, unread = self._judged(asking, comparison, compared, pages, scores, most)
         degraded += unread
-        scores = comparison.with_judged(scores, fitted.JUDGED[by])
+        scores = self._with_judged(comparison, scores)
         scores = scores - LED * np.array([unit.text in led for unit in compared])
         shares = shares_of(scores)
         scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
@@ -401,7 +405,7 @@ class Extractive:
             at = most_extreme(asked, [one.own(pages[one.page]) for one in compared], [one.coverage for one in compared])
             order = [at, *(one for one in order if one != at)][: len(order)] if at is not None else order
         if newest_first:
-            own = comparison.with_judged(comparison.scores(weights, with_pages=False), fitted.JUDGED[by])
+            own = self._with_judged(comparison, comparison.scores(weights, with_pages=False))
             order = self._newest_of(compared, pages, own, order)
         order = _by_document(order, compared, pages)
         first = compared[order[0]]
@@ -466,13 +470,15 @@ class Extractive:
     ) -> tuple[Comparison, tuple[Degraded, ...]]:
         """Return the comparison with what the passage reader says of the `most` best passages, and what failed.
 
-        It reads English questions alone, and no passage on a page that is known to be in another language: that one has
-        the middle of its logits, and one that is not among the best the least.
+        That of English reads no passage on a page that is known to be in another language: such a one has the middle of
+        its logits, and one that is not among the best the least. Beside a text model of English alone nothing is known
+        of what that of other languages says.
         """
-        reader = self._reader
-        if reader is None or not comparison.is_english:
+        judge: Judge = "english" if comparison.is_english else "others"
+        reader = self._readers.english if comparison.is_english else self._readers.others
+        if reader is None or (judge == "others" and comparison.by == "english"):
             return comparison, ()
-        is_other = np.array([is_foreign("en", pages[unit.page]) for unit in units])
+        is_other = np.array([judge == "english" and is_foreign("en", pages[unit.page]) for unit in units])
         best = [at for at in np.argsort(-scores, kind="stable") if not is_other[at]][:most]
         if not best:
             return comparison, ()
@@ -487,7 +493,14 @@ class Extractive:
         judged[best] = found
         is_judged = np.zeros(len(units), bool)
         is_judged[best] = True
-        return replace(comparison, judged=judged, is_judged=is_judged), ()
+        return replace(comparison, judged=judged, is_judged=is_judged, judge=judge), ()
+
+    @staticmethod
+    def _with_judged(comparison: Comparison, scores: np.ndarray) -> np.ndarray:
+        """Return scores `(n,)` with what the passage reader says, where one read some passages."""
+        if comparison.judge == "none":
+            return scores
+        return comparison.with_judged(scores, fitted.JUDGED[comparison.by, comparison.judge])
 
     def _kept(
         self, fingerprint: str, texts: Sequence[str], units: Sequence[Unit], pages: Sequence[Page]

@@ -34,7 +34,7 @@ from docmind.conversations.listings import Listings
 from docmind.conversations.mails import Mails
 from docmind.conversations.shared_result import SharedResult
 from docmind.documents import Catalog, NodeStore, PassageVectors
-from docmind.embedding import TextEmbedder, fold, name_of, open_reader, words
+from docmind.embedding import TextEmbedder, fold, name_of, open_readers, words
 from docmind.memory import Memories
 from docmind.records.answers import NOTED, TOLD, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
@@ -204,7 +204,7 @@ class DirectAnswers:
             embedder,
             least_certainty=settings.reading.ocr_min_confidence,
             vectors=vectors,
-            reader=open_reader(settings),
+            readers=open_readers(settings),
         )
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)

@@ -91,6 +91,13 @@ class PassageReader(Protocol):
         ...
 
 
+class PassageReaders(NamedTuple):
+    """The passage readers that are there, by the language of the questions that they read."""
+
+    english: PassageReader | None = None
+    others: PassageReader | None = None
+
+
 class ImageModel(VisualModel, Protocol):
     """A model that embeds pictures and texts in one space, where the cosine is the similarity."""
 

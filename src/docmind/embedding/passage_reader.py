@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     import onnx
     import onnxruntime
 
-__all__ = ["MOST_PASSAGE", "MOST_QUESTION", "MiniLMReader", "default_cache_dir", "packed_weights"]
+__all__ = [
+    "MOST_PASSAGE", "MOST_QUESTION", "MiniLMReader", "damaged", "default_cache_dir", "packed_weights",
+    "unpacked_weights",
+]  # fmt: skip
 
 MOST_QUESTION, MOST_PASSAGE = 32, 96
 """Word pieces of a question and of a passage that are read, as in teaching; 1 of 100 passages is longer."""
@@ -62,7 +65,7 @@ class MiniLMReader(BertModel):
         """Return the graph in float32, or with `activations` in int8. Raises `DamagedError`."""
         from docmind.embedding.bert_onnx import build_of_pairs
 
-        weights = unpacked_weights(shipped_arrays(WEIGHTS, WEIGHTS_SHA256, _damaged))
+        weights = unpacked_weights(shipped_arrays(WEIGHTS, WEIGHTS_SHA256, damaged))
         return build_of_pairs(weights, layers=LAYERS, heads=HEADS, eps=EPS, activations=activations)
 
     def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:
@@ -131,5 +134,6 @@ def unpacked_weights(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     }
 
 
-def _damaged(what: str) -> DamagedError:
+def damaged(what: str) -> DamagedError:
+    """Return the error of a file of the package, of the end of a sentence about it."""
     return DamagedError(_("The data of the passage reader {what}.").format(what=what), hint=_("Reinstall DocMind."))

@@ -17,7 +17,7 @@ import numpy as np
 
 from docmind.config import Settings
 from docmind.embedding import minilm_weights
-from docmind.embedding.base import PassageReader, TextEmbedder, TokenEmbedder
+from docmind.embedding.base import PassageReaders, TextEmbedder, TokenEmbedder
 from docmind.embedding.sentence import SentenceModel, open_sentence_model
 from docmind.errors import ConfigError, ExtraMissingError, TextModelError
 from docmind.model_files import (
@@ -159,24 +159,34 @@ def facts_of(settings: Settings, embedder: TextEmbedder) -> list[object]:
     return [settings.embedding.model, embedder.dim, embedder.fingerprint]
 
 
-def open_reader(settings: Settings) -> PassageReader | None:
-    """Return the passage reader, which loads nothing yet; None where the settings turn it off.
+def open_readers(settings: Settings) -> PassageReaders:
+    """Return the passage readers, which load nothing yet; none where the settings turn them off.
 
-    One serves all libraries of a process whose settings are equal: it keeps nothing of what it reads.
+    That of other languages than English is there where multilingual-e5-small is. They serve all libraries of a process
+    whose settings are equal: they keep nothing of what they read.
     """
     if not settings.answer.passage_reader:
-        return None
+        return PassageReaders()
     from docmind.embedding.passage_reader import default_cache_dir
 
     chosen = settings.embedding
-    return _reader(settings.cache_dir or default_cache_dir(), chosen.precision, chosen.threads)
+    folder = _e5_folder(settings)
+    return _readers(settings.cache_dir or default_cache_dir(), chosen.precision, chosen.threads, folder)
 
 
 @lru_cache(maxsize=2)
-def _reader(cache_dir: Path, precision: Literal["auto", "int8", "float32"], threads: int) -> PassageReader:
+def _readers(
+    cache_dir: Path, precision: Literal["auto", "int8", "float32"], threads: int, folder: Path
+) -> PassageReaders:
+    from docmind.embedding import e5
+    from docmind.embedding.e5_reader import E5Reader
     from docmind.embedding.passage_reader import MiniLMReader
 
-    return MiniLMReader(cache_dir, precision=precision, threads=threads)
+    english = MiniLMReader(cache_dir, precision=precision, threads=threads)
+    if not (e5.is_installed() or e5.is_fetched(folder)):
+        return PassageReaders(english)
+    model = e5.E5(cache_dir, precision=precision, threads=threads, folder=folder)
+    return PassageReaders(english, E5Reader(model, cache_dir, precision=precision, threads=threads))
 
 
 def open_text_model(settings: Settings) -> TextEmbedder:
