@@ -11,7 +11,7 @@ Documents that are set aside (`aside.is_aside`) are not taught; the figures are 
 
 Writes the weights and their activations, two files of safetensors, into the working folder and prints their sha256,
 which the module of the reader must name. Then `scripts/eval ... fit-answers` fits what it weighs. Seeds are fixed; two
-cores take up to an hour and a half.
+cores take up to an hour and a half, with 5 GB of memory.
 """
 
 from __future__ import annotations

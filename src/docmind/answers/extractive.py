@@ -483,8 +483,8 @@ class Extractive:
         if not best:
             return comparison, ()
         texts = [units[at].subject(pages[units[at].page]) for at in best]
-        key = f"{reader.fingerprint}:{asked}"
         try:
+            key = f"{reader.fingerprint}:{asked}"
             found = self._judgements.rows(key, texts, lambda some: reader.scores(asked, some))
         except (DocMindError, OSError, RuntimeError) as error:
             told = _("the passage reader cannot be used: {error}").format(error=error)

@@ -72,11 +72,11 @@ class VisualModel(Protocol):
 
 
 class PassageReader(Protocol):
-    """A model that reads a question and a passage together. Thread-safe; `fingerprint` is known without weights."""
+    """A model that reads a question and a passage together. Thread-safe."""
 
     @property
     def fingerprint(self) -> str:
-        """The identity that must be equal for two scores to be comparable."""
+        """The identity that must be equal for two scores to be comparable. Raises `DamagedError`."""
         ...
 
     def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:

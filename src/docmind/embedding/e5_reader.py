@@ -8,7 +8,8 @@ layers are those of the text model (`e5`), without which there is no such reader
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -39,17 +40,26 @@ class E5Reader(BertModel):
     """The passage reader of other languages. Loaded at first use; thread-safe, as onnxruntime sessions are."""
 
     def __init__(
-        self, e5: E5, cache_dir: Path, *, precision: Literal["auto", "int8", "float32"] = "auto", threads: int = 0
+        self,
+        open_e5: Callable[[], E5],
+        cache_dir: Path,
+        *,
+        precision: Literal["auto", "int8", "float32"] = "auto",
+        threads: int = 0,
     ) -> None:
-        """Load nothing; `e5` is the text model that it is made of."""
+        """Load nothing; `open_e5` returns the text model that it is made of, when it is first used."""
         activations = Activations(ACTIVATIONS, ACTIVATIONS_SHA256)
         super().__init__(cache_dir, precision=precision, threads=threads, activations=activations)
-        self._e5 = e5
+        self._open_e5 = open_e5
         self._session: onnxruntime.InferenceSession | None = None
+
+    @cached_property
+    def _e5(self) -> E5:
+        return self._open_e5()
 
     @property
     def fingerprint(self) -> str:
-        """Weights and precision: must be equal for two scores to be comparable."""
+        """Weights and precision: must be equal for two scores to be comparable. Raises `DamagedError`."""
         return f"passage-reader:{WEIGHTS_SHA256[:16]}:{self._e5.weights}:{self.precision}"
 
     def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:

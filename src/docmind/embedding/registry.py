@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple, NoReturn
 
@@ -185,8 +185,8 @@ def _readers(
     english = MiniLMReader(cache_dir, precision=precision, threads=threads)
     if not (e5.is_installed() or e5.is_fetched(folder)):
         return PassageReaders(english)
-    model = e5.E5(cache_dir, precision=precision, threads=threads, folder=folder)
-    return PassageReaders(english, E5Reader(model, cache_dir, precision=precision, threads=threads))
+    open_e5 = partial(e5.E5, cache_dir, precision=precision, threads=threads, folder=folder)
+    return PassageReaders(english, E5Reader(open_e5, cache_dir, precision=precision, threads=threads))
 
 
 def open_text_model(settings: Settings) -> TextEmbedder:
