@@ -27,8 +27,9 @@ Spanish, `papers`, questions over 88 documents of a household in five languages,
 lacks, `papers_more`, of the same form over 126 other documents, and `papers_twins` over 110; `papers_files` has 29 PDF,
 office and HTML files and mails, on which nothing is taught or fitted. A fifth to a third of each is answered by no
 document, though a page has most of their words. The weights are fitted on the first four, but not on the documents of
-`papers`, `papers_more` and `papers_twins` that the reader was taught (`aside.py`): `scripts/eval scripts/eval/papers
+`papers`, `papers_more` and `papers_twins` that the readers were taught (`aside.py`): `scripts/eval scripts/eval/papers
 fit-answers --also scripts/eval/plain --also scripts/eval/papers_more --also scripts/eval/papers_twins --vault DIR`.
+`papers_claims` has pairs of claims about the documents of these three, one of each supported, which nothing reads yet.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand

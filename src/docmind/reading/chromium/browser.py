@@ -73,9 +73,10 @@ _FLAGS = (
     "--media-cache-size=1",
     "--disable-dev-shm-usage",  # older versions than 100 or so: shared memory in its folder too
 )
-# Processes and the system, fonts, and what an administrator set for Chromium, Chrome and Edge.
+# Processes and the system, fonts, and what an administrator set for Chromium, Chrome and Edge. Where libpci is
+# installed Chromium lists the devices of the bus by it, and libpci ends the process that may not read them.
 _READ = (
-    *("/proc", "/sys/devices", "/etc/fonts", "/var/cache/fontconfig"),
+    *("/proc", "/sys/devices", "/sys/bus/pci", "/etc/fonts", "/var/cache/fontconfig"),
     *("/etc/chromium", "/etc/chromium-browser", "/etc/opt/chrome", "/etc/opt/edge"),
 )
 _BESIDE = "icudtl.dat"  # lies in the folder of each Chromium
