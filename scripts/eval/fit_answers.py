@@ -342,7 +342,7 @@ def _shown(row: Row, weights: np.ndarray, judged: np.ndarray | None) -> Shown:
         return Shown([], np.zeros(0), np.zeros(len(CERTAINTY)))
     comparison, scores = row.comparison, row.comparison.scores(weights)
     if judged is None:
-        comparison = replace(comparison, is_judged=np.zeros(len(scores), bool), judge="none")
+        comparison = replace(comparison, is_judged=np.zeros(len(scores), bool))
     else:
         scores = comparison.with_judged(scores, judged)
     shares, order = shares_of(scores), row.order(scores, SHOWN)

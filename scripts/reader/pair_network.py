@@ -17,7 +17,8 @@ from torch import nn
 from torch.nn import functional
 
 from docmind.embedding import e5_reader, passage_reader
-from docmind.embedding.bert_onnx import build_of_pairs, build_of_pairs_on_vectors
+from docmind.embedding.bert_onnx import build_of_pairs, build_on_vectors
+from docmind.embedding.bert_session import padded
 from docmind.embedding.e5 import E5
 from docmind.embedding.minilm_weights import tokenizer
 from docmind.embedding.passage_reader import EPS, HEADS, LAYERS, default_cache_dir, packed_weights, unpacked_weights
@@ -159,7 +160,7 @@ class OfOthers(Begun):
 
     def graph(self, packed: Mapping[str, np.ndarray]) -> onnx.ModelProto:
         weights, shape = e5_reader.changed(self._layers, packed), self._shape
-        return build_of_pairs_on_vectors(weights, layers=shape.layers, heads=shape.heads, eps=shape.eps)
+        return build_on_vectors(weights, layers=shape.layers, heads=shape.heads, eps=shape.eps, is_of_pairs=True)
 
 
 class Layer(nn.Module):
@@ -253,11 +254,3 @@ class Network(nn.Module):
 def _hidden(mask: np.ndarray) -> torch.Tensor:
     """Return what is added to the products of attention `(b, 1, 1, tokens)` for a mask `(b, tokens)`."""
     return torch.zeros(mask.shape).masked_fill(torch.from_numpy(mask == 0), -1e4)[:, None, None, :]
-
-
-def padded(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return ids and mask `(b, tokens)` int64 of pieces."""
-    ids, mask = (np.zeros((len(rows), max(map(len, rows))), np.int64) for _unused in range(2))
-    for at, pieces in enumerate(rows):
-        ids[at, : len(pieces)], mask[at, : len(pieces)] = pieces, 1
-    return ids, mask

@@ -70,7 +70,7 @@ def reference(path: Path, texts: list[str]) -> np.ndarray:
     }
     model = BertModel(config, add_pooling_layer=False).eval()
     model.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in state.items()})
-    unigram = E5(path.parent)._opened()[1]
+    unigram = E5(path.parent)._opened().pieces
     rows = []
     with torch.no_grad():
         for text in texts:
@@ -322,7 +322,7 @@ PIECES = {
 @real
 @pytest.mark.parametrize("text", PIECES)
 def test_pieces_are_those_of_the_engine(text: str) -> None:
-    assert E5(default_cache_dir())._opened()[1].ids(text) == PIECES[text]
+    assert E5(default_cache_dir())._opened().pieces.ids(text) == PIECES[text]
 
 
 @real

@@ -171,7 +171,13 @@ class Comparison:
     is_english: bool
     judged: np.ndarray
     is_judged: np.ndarray
-    judge: Judge = "none"
+
+    @property
+    def judge(self) -> Judge:
+        """The passage reader that read some of them: which one goes by the question's language."""
+        if not self.is_judged.any():
+            return "none"
+        return "english" if self.is_english else "others"
 
     def scores(self, weights: Sequence[float] | np.ndarray, *, with_pages: bool = True) -> np.ndarray:
         """Return the logarithm of the odds of each passage; without what speaks for its page where that is left out."""

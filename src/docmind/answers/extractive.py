@@ -474,11 +474,11 @@ class Extractive:
         its logits, and one that is not among the best the least. Beside a text model of English alone nothing is known
         of what that of other languages says.
         """
-        judge: Judge = "english" if comparison.is_english else "others"
-        reader = self._readers.english if comparison.is_english else self._readers.others
-        if reader is None or (judge == "others" and comparison.by == "english"):
+        is_english = comparison.is_english
+        reader = self._readers.english if is_english else self._readers.others
+        if reader is None or (not is_english and comparison.by == "english"):
             return comparison, ()
-        is_other = np.array([judge == "english" and is_foreign("en", pages[unit.page]) for unit in units])
+        is_other = np.array([is_english and is_foreign("en", pages[unit.page]) for unit in units])
         best = [at for at in np.argsort(-scores, kind="stable") if not is_other[at]][:most]
         if not best:
             return comparison, ()
@@ -493,7 +493,7 @@ class Extractive:
         judged[best] = found
         is_judged = np.zeros(len(units), bool)
         is_judged[best] = True
-        return replace(comparison, judged=judged, is_judged=is_judged, judge=judge), ()
+        return replace(comparison, judged=judged, is_judged=is_judged), ()
 
     @staticmethod
     def _with_judged(comparison: Comparison, scores: np.ndarray) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Conversion of plain BERT encoders, such as all-MiniLM-L6-v2, to ONNX, without torch.
 
 `build` writes a graph of ONNX Runtime's CPU operators straight from the weights, `build_on_vectors` one that is given
-the embeddings of the tokens; `build_of_pairs` and `build_of_pairs_on_vectors` write those that judge two texts
-together. The graph of `build`:
+the embeddings of the tokens, `build_of_pairs` one that judges two texts together. The graph of `build`:
 
     input_ids, attention_mask (batch, tokens) int64  ->  token_states (batch, tokens, hidden) float32
 
@@ -180,26 +179,6 @@ def build_of_pairs(
     return _model(g, ["input_ids", "token_type_ids", "attention_mask"], "scores")
 
 
-def build_of_pairs_on_vectors(
-    weights: Mapping[str, np.ndarray],
-    *,
-    layers: int,
-    heads: int,
-    eps: float,
-    activations: Mapping[str, Activation] | None = None,
-) -> onnx.ModelProto:
-    """Return the graph of `build_of_pairs` whose input is the sum of each token's embeddings, as of `build_on_vectors`.
-
-    embeddings (batch, tokens, hidden) float32, attention_mask (batch, tokens) int64  ->  scores (batch,) float32
-    """
-    g = _Graph(weights, activations)
-    _normed(g, eps)
-    _layers(g, layers, heads, eps)
-    _judge(g)
-    hidden = len(weights["embeddings.LayerNorm.bias"])
-    return _model(g, ["embeddings", "attention_mask"], "scores", hidden, of_tokens=False)
-
-
 def _judge(g: _Graph) -> None:
     """Add `scores` of the first of `token_states`."""
     first = g.node("Gather", ["token_states", g.const("first", np.array([0]))], "pooled.first", axis=1)
@@ -234,25 +213,24 @@ def build_on_vectors(
     heads: int,
     eps: float,
     activations: Mapping[str, Activation] | None = None,
+    is_of_pairs: bool = False,
 ) -> onnx.ModelProto:
     """Return the graph of a BERT encoder whose input is the sum of each token's embeddings.
 
     `embeddings` (batch, tokens, hidden) float32 replaces `input_ids`: a large table of words stays outside the graph,
-    where only the rows of a text are read. `weights` have the names of BERT's checkpoints.
+    where only the rows of a text are read. `weights` have the names of BERT's checkpoints. One that is of pairs gives
+    the `scores` of `build_of_pairs`.
     """
     g = _Graph(weights, activations)
-    _normed(g, eps)
-    _layers(g, layers, heads, eps)
-    hidden = len(weights["embeddings.LayerNorm.bias"])
-    return _model(g, ["embeddings", "attention_mask"], "token_states", hidden)
-
-
-def _normed(g: _Graph, eps: float) -> None:
-    """Add `layer0` and `mask32` of `embeddings` and `attention_mask`."""
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
     norm = "embeddings.LayerNorm"
     inputs = ["embeddings", g.weight(norm + ".weight"), g.weight(norm + ".bias")]
     g.node("LayerNormalization", inputs, "layer0", axis=-1, epsilon=eps)
+    _layers(g, layers, heads, eps)
+    if is_of_pairs:
+        _judge(g)
+    output = "scores" if is_of_pairs else "token_states"
+    return _model(g, ["embeddings", "attention_mask"], output, len(weights[norm + ".bias"]))
 
 
 def _layers(g: _Graph, layers: int, heads: int, eps: float) -> None:
@@ -271,15 +249,15 @@ def _layers(g: _Graph, layers: int, heads: int, eps: float) -> None:
         x = g.skip_norm(h, x, p + "output.dense.bias", p + "output.LayerNorm", "token_states" if last else o, eps)
 
 
-def _model(g: _Graph, given: list[str], output: str, hidden: int = 0, *, of_tokens: bool = True) -> onnx.ModelProto:
-    """Return the model with these inputs and this output: `hidden` numbers of each token, or one of each text."""
+def _model(g: _Graph, given: list[str], output: str, hidden: int = 0) -> onnx.ModelProto:
+    """Return the model with these inputs and this output: the states of tokens have `hidden` numbers, scores one."""
 
     def tensor(name: str, *shape: str | int) -> onnx.ValueInfoProto:
         is_float = name in (output, "embeddings")
         return helper.make_tensor_value_info(name, TensorProto.FLOAT if is_float else TensorProto.INT64, shape)
 
     inputs = [tensor(name, "batch", "tokens", *([hidden] if name == "embeddings" else [])) for name in given]
-    outputs = [tensor(output, "batch", *(["tokens", hidden] if hidden and of_tokens else []))]
+    outputs = [tensor(output, "batch", *(["tokens", hidden] if output == "token_states" else []))]
     graph = helper.make_graph(g.nodes, "bert", inputs, outputs, g.initializers)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MS, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="docmind")

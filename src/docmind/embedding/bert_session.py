@@ -165,7 +165,7 @@ def runs(
     grouped = batches([len(ids) for ids in encoded], RUN_TOKENS)
 
     def one(rows: list[int]) -> tuple[list[int], np.ndarray, np.ndarray]:
-        ids, mask = _padded([encoded[row] for row in rows])
+        ids, mask = padded([encoded[row] for row in rows])
         return rows, run(ids, mask), mask
 
     if threads == 1 or len(grouped) == 1:
@@ -176,6 +176,14 @@ def runs(
                 yield from pool.map(one, grouped[at : at + _AHEAD])
     if encoded:
         emit(Embedded(name, len(encoded), ms_since(started)))
+
+
+def scored(encoded: Sequence[Sequence[int]], run: Run, *, threads: int, name: ModelName) -> np.ndarray:
+    """Return `(n,)` float32: the one number that `run` gives of each text."""
+    found = np.zeros(len(encoded), np.float32)
+    for rows, scores, _mask in runs(encoded, run, threads=threads, name=name):
+        found[rows] = scores
+    return found
 
 
 def pooled(states: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -206,7 +214,7 @@ def batches(lengths: Sequence[int], tokens: int, *, rows: int | None = None) -> 
     return found[::-1]
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+def padded(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
     """Return token ids and mask, `(b, tokens)` int64 each."""
     ids = np.zeros((len(rows), max(map(len, rows))), np.int64)
     mask = np.zeros_like(ids)

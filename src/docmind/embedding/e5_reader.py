@@ -16,16 +16,23 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from docmind.embedding.activations import Activation, Activations
-from docmind.embedding.bert_session import BertModel, runs
+from docmind.embedding.bert_session import BertModel, scored
 from docmind.embedding.e5 import E5
-from docmind.embedding.passage_reader import MOST_PASSAGE, MOST_QUESTION, damaged, packed_weights, unpacked_weights
+from docmind.embedding.passage_reader import (
+    MOST_CHARACTERS,
+    MOST_PASSAGE,
+    MOST_QUESTION,
+    damaged,
+    packed_weights,
+    unpacked_weights,
+)
 from docmind.embedding.shipped import shipped_arrays
 
 if TYPE_CHECKING:
     import onnx
     import onnxruntime
 
-__all__ = ["E5Reader", "packed_changes"]
+__all__ = ["E5Reader", "changed", "joined", "packed_changes"]
 
 WEIGHTS_SHA256 = "c143cf899b8edf65cd8310685bac069e20d34d5f08853cda70f1a833d98c913c"
 WEIGHTS = Path(__file__).with_name("e5_reader.safetensors")
@@ -33,7 +40,6 @@ ACTIVATIONS_SHA256 = "f1ac22c9087a4750587757831cad37c0357d228f9edea3a82ca4c9059c
 ACTIVATIONS = Path(__file__).with_name("e5_reader_activations.safetensors")
 _CHANGE, _STEP = ".change", ".step"
 _LEVEL = 7  # steps of a change either way, in 4 bits
-_MOST = 2_000  # characters: far more than as many pieces have
 
 
 class E5Reader(BertModel):
@@ -64,12 +70,12 @@ class E5Reader(BertModel):
 
     def graph(self, activations: Mapping[str, Activation] | None = None) -> onnx.ModelProto:
         """Return the graph in float32, or with `activations` in int8. Raises `DamagedError`, `ExtraMissingError`."""
-        from docmind.embedding.bert_onnx import build_of_pairs_on_vectors
+        from docmind.embedding.bert_onnx import build_on_vectors
 
         shape, given = self._e5.encoder()
         weights = changed(given, shipped_arrays(WEIGHTS, WEIGHTS_SHA256, damaged))
-        return build_of_pairs_on_vectors(
-            weights, layers=shape.layers, heads=shape.heads, eps=shape.eps, activations=activations
+        return build_on_vectors(
+            weights, layers=shape.layers, heads=shape.heads, eps=shape.eps, activations=activations, is_of_pairs=True
         )
 
     def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:
@@ -85,10 +91,7 @@ class E5Reader(BertModel):
             given = {"embeddings": self._e5.embedded(ids), "attention_mask": mask}
             return np.asarray(session.run(["scores"], given)[0])
 
-        found = np.zeros(len(passages), np.float32)
-        for rows, scores, _mask in runs(pairs, run, threads=self._threads, name="passage-reader"):
-            found[rows] = scores
-        return found
+        return scored(pairs, run, threads=self._threads, name="passage-reader")
 
     def warm(self) -> None:
         """Load the session now."""
@@ -103,7 +106,7 @@ class E5Reader(BertModel):
 
 def joined(e5: E5, question: str, passage: str) -> list[int]:
     """Return the pieces of both, cut, with the special ones around and between them; a hostile text may be endless."""
-    return e5.pair(question[:_MOST], passage[:_MOST], (MOST_QUESTION, MOST_PASSAGE))
+    return e5.pair(question[:MOST_CHARACTERS], passage[:MOST_CHARACTERS], (MOST_QUESTION, MOST_PASSAGE))
 
 
 def packed_changes(given: Mapping[str, np.ndarray], taught: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from docmind.embedding.activations import Activation, Activations
-from docmind.embedding.bert_session import BertModel, runs
+from docmind.embedding.bert_session import BertModel, scored
 from docmind.embedding.minilm_weights import tokenizer
 from docmind.embedding.shipped import shipped_arrays
 from docmind.errors import DamagedError
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import onnxruntime
 
 __all__ = [
-    "MOST_PASSAGE", "MOST_QUESTION", "MiniLMReader", "damaged", "default_cache_dir", "packed_weights",
-    "unpacked_weights",
+    "MOST_CHARACTERS", "MOST_PASSAGE", "MOST_QUESTION", "MiniLMReader", "damaged", "default_cache_dir",
+    "packed_weights", "unpacked_weights",
 ]  # fmt: skip
 
 MOST_QUESTION, MOST_PASSAGE = 32, 96
@@ -41,7 +41,7 @@ WEIGHTS = Path(__file__).with_name("passage_reader.safetensors")
 ACTIVATIONS_SHA256 = "9096d264ec41335a19afcf57c8474db2b92f10d54a6f3377f557e16629c943ff"
 ACTIVATIONS = Path(__file__).with_name("passage_reader_activations.safetensors")
 _SCALE = ".scale"
-_MOST = 2_000  # characters: far more than as many pieces have
+MOST_CHARACTERS = 2_000  # far more than as many pieces have
 _INT8 = 127
 
 
@@ -80,10 +80,7 @@ class MiniLMReader(BertModel):
         def run(ids: np.ndarray, mask: np.ndarray) -> np.ndarray:
             return np.asarray(session.run(["scores"], given_of(ids, mask))[0])
 
-        found = np.zeros(len(passages), np.float32)
-        for rows, scores, _mask in runs(pairs, run, threads=self._threads, name="passage-reader"):
-            found[rows] = scores
-        return found
+        return scored(pairs, run, threads=self._threads, name="passage-reader")
 
     def warm(self) -> None:
         """Load the session now."""
@@ -99,7 +96,7 @@ class MiniLMReader(BertModel):
 def joined(made: Any, question: str, passage: str) -> list[int]:
     """Return the pieces of both, cut, with the special ones before, between and behind them, by this tokenizer."""
     asked, told = (
-        [one for one in made.encode(text[:_MOST], add_special_tokens=False).ids if one not in (BEGIN, END)]
+        [one for one in made.encode(text[:MOST_CHARACTERS], add_special_tokens=False).ids if one not in (BEGIN, END)]
         for text in (question, passage)  # a hostile one may be endless, and write of an end
     )
     return [BEGIN, *asked[:MOST_QUESTION], END, *told[:MOST_PASSAGE], END]
