@@ -68,7 +68,6 @@ def test_from_a_file_to_a_highlighted_quote_after_a_restart(one: Tab, server: Se
     """The default text model is loaded twice, and a page is read by OCR, which is most of what this costs."""
     payload = [{"name": name, "mimeType": "application/pdf", "buffer": data} for name, data in (report(), scan())]
     one.page.locator("input[type=file]").first.set_input_files(payload)
-    one.page.get_by_role("button", name="Pause").wait_for()  # progress is visible
     one.page.get_by_text("2 added").wait_for()
     one.idle()
     one.page.get_by_text("2 documents, 4 pages").wait_for()
@@ -78,6 +77,7 @@ def test_from_a_file_to_a_highlighted_quote_after_a_restart(one: Tab, server: Se
     one.go("Ask")
     one.ask("How much did net sales increase in the fourth quarter?")
     source = one.page.locator('[class*="st-key-turn-0-source-1"]')
+    source.locator("img").nth(1).wait_for()
     assert REPORT[:10] in source.inner_text()
     small, strip = (one.picture(image) for image in source.locator("img").all()[:2])
     assert marks(small), "no stroke on the small page"
