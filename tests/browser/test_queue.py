@@ -115,6 +115,7 @@ def test_pause_resume_and_cancel_keep_what_was_read(browser: Any, server: Server
         one.page.get_by_text("1 file needs a password, 1 file could not be read").wait_for()
         drop(one, paper("long.pdf", 300), paper("second.pdf", 2), paper("third.pdf", 2))
         one.page.get_by_text(re.compile(r"\d+ of 300 pages read")).wait_for()
+        one.page.get_by_role("button", name="Pause").wait_for()
         take(one, "queue-reading")
         on_a_phone(one, "reading")
         press(one, "pause")
