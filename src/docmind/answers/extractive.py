@@ -241,8 +241,8 @@ class Extractive:
         The pages, their order and their scores are those of the text search, by which the confidence was fitted: what
         lists of page images add changes no outcome.
 
-        Embeds at most 24 passages, without those that were read lately. Without pages: no quotes, confidence 0. What
-        answers as well as a quote in `led`, those that led the previous answer, comes before it.
+        Embeds `CANDIDATES` passages at most, beside those with kept vectors. Without pages: no quotes, confidence 0.
+        What answers as well as a quote in `led`, those that led the previous answer, comes before it.
 
         Of several versions of a document the newest one is quoted, unless only an earlier one answers. What a later
         mail of an exchange corrects is quoted as it is corrected, where `filters` allow that mail. The two parts of a
