@@ -15,10 +15,10 @@ import pytest
 
 from desks import settings_in
 from docmind.answers import list_questions
-from docmind.answers.mentions import is_form
 from docmind.application import DocMind
 from docmind.conversations import listing_csv, listing_markdown, listings
 from docmind.errors import ConfigError
+from docmind.language import kept_words
 from docmind.records.answers import Answer
 from docmind.records.documents import Upload
 from docmind.records.query import Query
@@ -199,9 +199,9 @@ def test_a_search_for_a_few_words_reads_no_large_library(desk: DocMind, monkeypa
 
 def test_words_of_pages_are_dropped_with_a_document(desk: DocMind) -> None:
     desk.find("house rules")
-    assert is_form.cache_info().currsize
+    assert kept_words()
     desk.caches.drop()
-    assert not is_form.cache_info().currsize
+    assert not kept_words()
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path: Path) -> None:

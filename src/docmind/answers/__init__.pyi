@@ -6,7 +6,7 @@ from .imports import imports_in
 from .intents import PASSAGES, Intent, IntentKind, Language, is_all, is_this, recognise
 from .item_lists import ItemList, ListReader, opening_of
 from .kind_values import values_of
-from .kinds import language_of_question
+from .kinds import content_words, language_of_question
 from .list_fits import Fit, fit
 from .list_questions import ListQuestion, is_everywhere, is_listing, list_questions, mention_of, without_genre
 from .list_words import drop_words, words_of_list
@@ -46,6 +46,7 @@ __all__ = [
     "Verified",
     "Verifier",
     "Wanted",
+    "content_words",
     "day_in",
     "drop_words",
     "edges",

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from docmind.embedding import fold
+from docmind.language import fold
 
 IntentKind = Literal[
     "passages", "remember", "greeting", "documents", "summary", "sum", "table", "list", "changes", "mails"

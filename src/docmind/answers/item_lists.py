@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 
 from docmind.answers.list_questions import table, word_list
 from docmind.answers.list_words import met_in, starts_of, words_in, words_of_list
-from docmind.answers.mentions import is_form
 from docmind.answers.sentences import units
 from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
+from docmind.language import is_form
 
 _BULLET = re.compile(r"\s*(?:[•*\-–—☐☒☑✓✔✗✘▪●‣◦○■□·]|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+")
 _BOX = re.compile(r"\s*(?:[•*-]\s+)?(?:(?P<open>☐|□|\[ ?\])|(?P<done>☒|☑|✓|✔|\[[xX]\]))\s*")

@@ -16,7 +16,7 @@ from docmind.answers.list_questions import table, word_list
 from docmind.answers.numbers import MONTHS
 from docmind.answers.values import lowered_alike, values
 from docmind.blocks import PageBlock
-from docmind.embedding import fold
+from docmind.language import fold
 from docmind.records.listings import Listable
 
 _CAP = r"[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:['’.-][^\W\d_]+)*\.?"

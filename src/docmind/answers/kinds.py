@@ -20,7 +20,8 @@ from docmind.answers.names import named
 from docmind.answers.numbers import MONTHS, SMALL
 from docmind.answers.values import Value, clause, lowered_alike, values, years_of
 from docmind.documents import likely_languages
-from docmind.embedding import fold, prefix, words
+from docmind.embedding import prefix, words
+from docmind.language import fold
 
 AnswerKind = Literal[
     "number", "amount", "date", "duration", "person", "organisation", "place", "identifier", "clause", "yes/no",

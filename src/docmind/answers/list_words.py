@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 from docmind.answers.list_questions import table, word_list
-from docmind.answers.mentions import is_form
 from docmind.answers.values import lowered_alike
-from docmind.embedding import STOP_WORDS, fold
+from docmind.embedding import STOP_WORDS
+from docmind.language import fold, forget_words, is_form
 
 EXACT, FORM = 2.0, 1.5  # the scores of a word, and of another form of it
 _STEM, _JOINED = 4, 6  # letters of a stem, and of a word that others are joined to, at least
@@ -64,7 +64,7 @@ def _is_derived(one: str, other: str) -> bool:
 
 def drop_words() -> None:
     """Drop the words of pages that are kept because they were compared, because a document is erased."""
-    is_form.cache_clear()
+    forget_words()
     _is_derived.cache_clear()
 
 

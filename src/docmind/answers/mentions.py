@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from docmind.answers.sentences import units
 from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
-from docmind.embedding import fold
+from docmind.language import fold, is_form
 
 _HYPHENS = "-\u2010\u00ad"
 _BREAK = re.compile(rf"(?<=\w)[{_HYPHENS}][^\S\n]*+\n\s*+(?=[^\W\d_])|\u00ad")
@@ -21,24 +20,6 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _SHORTEST = 4  # letters of a word that has other forms
 _STEM = 3  # letters that its forms share, at least
 _KEPT = 100  # characters between two words of a phrase, such as a line break with its indent
-
-# Endings of two forms of one word, behind what they share; folded. General rules of each language.
-_PLURAL = [("", "s"), ("", "es"), ("y", "ies")]
-_ENDINGS: dict[str, list[tuple[str, str]]] = {
-    "en": [
-        *_PLURAL, ("", "ed"), ("", "ing"), ("e", "ed"), ("e", "ing"), ("y", "ied"), ("f", "ves"), ("fe", "ves"),
-        ("", "d"), ("ed", "ing"), ("s", "ed"), ("s", "ing"), ("es", "ing"), ("es", "ed"),
-    ],
-    "pt": [*_PLURAL, ("ao", "oes"), ("ao", "aes"), ("ao", "aos"), ("l", "is"), ("il", "eis"), ("m", "ns"), ("o", "os")],
-    "es": [*_PLURAL, ("z", "ces")],
-    "fr": [("", "s"), ("", "x"), ("al", "aux"), ("au", "aux"), ("", "e"), ("", "es"), ("e", "es")],
-    "de": [
-        ("", "e"), ("", "en"), ("", "n"), ("", "er"), ("", "ern"), ("", "s"), ("", "es"), ("", "em"), ("e", "en"),
-        ("e", "er"), ("e", "es"), ("e", "em"), ("en", "er"), ("en", "es"), ("s", "e"), ("s", "en"), ("er", "ern"),
-        ("es", "e"), ("es", "en"), ("es", "er"), ("e", "ern"),
-    ],
-}  # fmt: skip
-_OF_NAMES = [("", "s")]
 
 
 class Mention(NamedTuple):
@@ -106,7 +87,9 @@ class Wanted:
             return True
         if self._is_exact or wanted[0] != word[0]:
             return False
-        return is_form(wanted, word, "name" if self._are_names[at] and language != "de" else language)
+        if self._are_names[at] and language != "de":
+            return word == f"{wanted}s" or wanted == f"{word}s"
+        return is_form(wanted, word, language)
 
 
 def _plain(text: str) -> str:
@@ -117,32 +100,6 @@ def _plain(text: str) -> str:
 
 def _has_hyphen(text: str) -> bool:
     return any(hyphen in text for hyphen in _HYPHENS)
-
-
-@lru_cache(maxsize=1 << 14)
-def is_form(one: str, other: str, language: str = "") -> bool:
-    """Return whether two folded words are forms of one word; of any of the five languages where none is known."""
-    if one == other:
-        return True
-    if min(len(one), len(other)) < _STEM or max(len(one), len(other)) < _SHORTEST or not (one + other).isalpha():
-        return False
-    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    if shared < _STEM:
-        return False
-    known = _OF_NAMES if language == "name" else _ENDINGS.get(language)
-    pairs = known if known is not None else [pair for name in ("en", "pt", "es", "fr") for pair in _ENDINGS[name]]
-    for least in range(max(_STEM, shared - 3), shared + 1):
-        ends = one[least:], other[least:]
-        if ends in pairs or ends[::-1] in pairs:
-            return True
-    return language in ("en", "") and _doubles(one, other)
-
-
-def _doubles(one: str, other: str) -> bool:
-    """Return whether a word doubles its last letter: `plan`, `planned`, `planning`."""
-    short, long = sorted((one, other), key=len)
-    rest = long[len(short) :]
-    return long.startswith(short) and rest in (short[-1] + "ed", short[-1] + "ing") and len(short) >= _STEM
 
 
 def _root(word: str) -> str:

@@ -10,7 +10,8 @@ from difflib import SequenceMatcher
 from rapidfuzz.distance import Levenshtein
 
 from docmind.answers.numbers import MONTHS, ORDINALS, SMALL
-from docmind.embedding import STOP_WORDS, fold
+from docmind.embedding import STOP_WORDS
+from docmind.language import fold
 
 
 def _set(words: str) -> frozenset[str]:

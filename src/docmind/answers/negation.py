@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from docmind.answers.kinds import function_words
-from docmind.embedding import PREFIX, STOP_WORDS, fold, prefix
+from docmind.embedding import PREFIX, STOP_WORDS, prefix
+from docmind.language import fold
 
 
 def _set(words: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from docmind.embedding import fold
+from docmind.language import fold
 from docmind.records.documents import NOTE_MARK
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from docmind.answers.numbers import MONTHS
 from docmind.documents import language_of
-from docmind.embedding import STOP_WORDS, fold, sentence_ends
+from docmind.embedding import STOP_WORDS, sentence_ends
+from docmind.language import fold
 
 LONGEST = 420  # characters; longer sentences are cut at a semicolon, a comma or a space
 SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to the next sentence

@@ -16,7 +16,8 @@ from itertools import pairwise
 from docmind.answers.kinds import is_function_word
 from docmind.answers.names import Name, compact, named
 from docmind.answers.numbers import MONTHS, ORDINALS, UNIT_WORDS, WEEKDAYS, Figure, figures
-from docmind.embedding import fold, words
+from docmind.embedding import words
+from docmind.language import fold
 
 _CUTS = re.compile(  # of the clauses of a sentence
     r"[;:,](?=\s)|\s[–—-]\s|\s(?:and|but|while|whereas|und|aber|sondern|während|y|pero|mientras|e|mas|enquanto|et|mais|"

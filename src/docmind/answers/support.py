@@ -26,8 +26,9 @@ from docmind.answers.negation import is_flipped, tokens
 from docmind.answers.numbers import Figure, agree
 from docmind.answers.sentences import is_row
 from docmind.answers.statements import keys_of
-from docmind.embedding import TextEmbedder, fold, prefix, words
+from docmind.embedding import TextEmbedder, prefix, words
 from docmind.errors import DocMindError
+from docmind.language import fold
 from docmind.records.search import Degraded
 from docmind.wording import _
 

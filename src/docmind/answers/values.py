@@ -14,7 +14,7 @@ from datetime import date
 from typing import Literal
 
 from docmind.answers.numbers import MONTHS, readings_of_number
-from docmind.embedding import fold
+from docmind.language import fold
 
 ValueKind = Literal["number", "year", "date", "identifier", "clause"]
 

@@ -14,7 +14,7 @@ from .base import (
     of_many_languages,
     token_embedder,
 )
-from .bm25 import PREFIX, STOP_WORDS, fold, page_terms, prefix, query_terms, reads_as_english, words
+from .bm25 import PREFIX, STOP_WORDS, page_terms, prefix, query_terms, reads_as_english, words
 from .chunking import (
     FigureText,
     embedded_node,
@@ -67,7 +67,6 @@ __all__ = [
     "embedded_spans",
     "embedded_text",
     "facts_of",
-    "fold",
     "is_measured",
     "is_multilingual",
     "label_of",

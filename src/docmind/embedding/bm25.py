@@ -8,7 +8,6 @@ stemming, tolerates OCR errors at the end of words and matches cognates across l
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -16,6 +15,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
+
+from docmind.language import fold
 
 K1, B = 1.2, 0.75
 AVERAGE_WORDS = 300  # content words a page; fixed, so that a vector never depends on the corpus
@@ -49,13 +50,6 @@ class Terms(NamedTuple):
 
     indices: np.ndarray
     values: np.ndarray
-
-
-def fold(text: str) -> str:
-    """Remove accents: `proteção` -> `protecao`."""
-    if text.isascii():
-        return text
-    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def words(text: str) -> list[str]:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 
 from docmind.documents import language_of
-from docmind.embedding.bm25 import ALL_STOP_WORDS, STOP_WORDS, fold
+from docmind.embedding.bm25 import ALL_STOP_WORDS, STOP_WORDS
+from docmind.language import fold
 
 _STOP = re.compile(r"([.!?…؟۔]{1,8})[\"”’»)\]*_]{0,6}(?=\s)|[。！？]")
 _OPENING = '"“«‘([*_¿¡'

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from docmind.config import MemorySettings
 from docmind.embedding import TextEmbedder, is_multilingual, sentence_ends
 from docmind.errors import ConfigError, DamagedError, NotFoundError
+from docmind.language import folded
 from docmind.records.conversations import Memory, MemoryList
 from docmind.records.search import Degraded
 from docmind.records.values import LONGEST_QUESTION
@@ -179,7 +180,7 @@ def expanded(question: str, facts: Iterable[str]) -> str:
             continue
         term, meaning = defined["term"].strip(_QUOTES), defined["meaning"].strip(" .!?;,")
         used = re.compile(rf"(?<!\w){re.escape(term)}(?!\w)", re.IGNORECASE)
-        if not term or not used.search(question) or _folded(meaning) in _folded(question):
+        if not term or not used.search(question) or folded(meaning) in folded(question):
             continue
         is_replaced = term[0].isupper() or _ARTICLES.issuperset(used.sub("", question).lower().split())
         question = used.sub(meaning.replace("\\", "\\\\"), question) if is_replaced else f"{question} ({meaning})"
@@ -233,7 +234,7 @@ class Memories:
             return MemoryList(tuple(map(_memory, items)))
         spaces = _EVERYWHERE if thread_id is None else (_space(thread_id),)
         scored = self._scored(sought, spaces, _ALL)
-        holding = {memory.memory_id for memory in scored if _folded(sought) in _folded(memory.text)}
+        holding = {memory.memory_id for memory in scored if folded(sought) in folded(memory.text)}
         least = _BY_WORDS if self._is_by_words() else RELATED
         found = [one for one in scored if one.memory_id in holding or (one.score or 0.0) >= least]
         found.sort(key=lambda one: one.memory_id not in holding)
@@ -353,13 +354,13 @@ class Memories:
         for memory in near:
             least = _BY_WORDS if by_words else related if words & _words(memory.text) else nearby
             if (memory.score or 0.0) >= least:
-                found.setdefault(_folded(memory.text), memory)
+                found.setdefault(folded(memory.text), memory)
         if len(found) < limit:
             standing = [
                 one for space in spaces for one in self._store.search(space, filter={"kind": _STANDING}, limit=limit)
             ]
             for item in sorted(standing, key=lambda one: one.updated_at, reverse=True):
-                found.setdefault(_folded(_text(item)), _memory(item))
+                found.setdefault(folded(_text(item)), _memory(item))
         return MemoryList(tuple(found.values())[:limit], self._store.degraded)
 
     def facts_about(self, question: str, *, thread_id: str | None = None, limit: int = 2) -> MemoryList:
@@ -481,12 +482,6 @@ def _fact(text: str) -> str:
     return fact
 
 
-def _folded(text: str) -> str:
-    """Return the text without case and accents."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in apart if not unicodedata.combining(char))
-
-
 def _print(fact: str) -> str:
     """Return an equal digest for texts that differ only in case, Unicode composition, or the final stop."""
     plain = unicodedata.normalize("NFKC", fact).casefold().rstrip(" .!")
@@ -494,4 +489,4 @@ def _print(fact: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(_folded(text)) if len(word) >= _SHARED} - _COMMON
+    return {word for word in _WORD.findall(folded(text)) if len(word) >= _SHARED} - _COMMON

@@ -7,13 +7,12 @@ other.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Literal, NamedTuple, Protocol
 
+from docmind.language import folded
 from docmind.records.code import languages_of
 from docmind.records.documents import (
     FIGURE,
@@ -272,22 +271,16 @@ def has_person(people: str, who: str) -> bool:
 
     Where `who` has both, as in "Jo Lind <jo@lind.example>", the address tells.
     """
-    wanted = _WORD.findall(_folded(who))
+    wanted = _WORD.findall(folded(who))
     if not wanted:
         return False
     if "@" in who:
-        return any(_folded(_address_in(who)) == _folded(_address_in(one)) for one in people.split("; "))
-    return any(set(wanted) <= set(_WORD.findall(_folded(one))) for one in people.split("; "))
+        return any(folded(_address_in(who)) == folded(_address_in(one)) for one in people.split("; "))
+    return any(set(wanted) <= set(_WORD.findall(folded(one))) for one in people.split("; "))
 
 
 def _address_in(person: str) -> str:
     return person.rpartition("<")[2].strip("> ")
-
-
-@lru_cache(maxsize=4_096)
-def _folded(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(char for char in apart if not unicodedata.combining(char))
 
 
 def _midnight_ms(day: str) -> float:

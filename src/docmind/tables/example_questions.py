@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from docmind.embedding import fold
+from docmind.language import fold
 from docmind.tables.loading import Table
 from docmind.tables.values import Column
 

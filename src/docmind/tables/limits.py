@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from docmind.embedding import fold
+from docmind.language import fold
 from docmind.tables.asking import (
     COMPARED,
     TIMED,

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from docmind.blocks import MOST_CELLS, PageBlock, PageTable, Raws, may_have_tables, unpack
 from docmind.documents import Catalog
-from docmind.embedding import fold, name_of
+from docmind.embedding import name_of
 from docmind.errors import DamagedError, NotFoundError
+from docmind.language import fold
 from docmind.records.documents import DocumentInfo
 from docmind.tables.values import Column, Sql, as_stored, typed
 from docmind.tables.wordlists import ALL, MEANS, TOTALS

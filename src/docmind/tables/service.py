@@ -11,8 +11,8 @@ from itertools import combinations
 from types import MappingProxyType
 
 from docmind.documents import Catalog, Version
-from docmind.embedding import fold
 from docmind.errors import DamagedError
+from docmind.language import fold
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters
 from docmind.tables.asking import Asked, asked_of

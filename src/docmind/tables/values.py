@@ -11,7 +11,7 @@ from datetime import date
 from functools import partial
 from typing import Literal
 
-from docmind.embedding import fold
+from docmind.language import fold
 from docmind.records.documents import NOTE_MARK
 from docmind.tables.wordlists import MONTHS, NO, NOTHING, YES
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageFilter
 
-from docmind.embedding import STOP_WORDS, fold
+from docmind.embedding import STOP_WORDS
+from docmind.language import fold
 from docmind.records.search import HeatMap
 
 _SPECIAL = re.compile(r"<.*>|\[[A-Z]+\]", re.DOTALL)

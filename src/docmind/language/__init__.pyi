@@ -1,0 +1,16 @@
+from .folding import fold, folded
+from .forms import LANGUAGES, base_forms, folded_word, forget_words, is_form, kept_words
+from .lexicon import entries, lexicon
+
+__all__ = [
+    "LANGUAGES",
+    "base_forms",
+    "entries",
+    "fold",
+    "folded",
+    "folded_word",
+    "forget_words",
+    "is_form",
+    "kept_words",
+    "lexicon",
+]
