@@ -83,6 +83,11 @@ TOOLS = [
     ["Hedge trimmer", "Sara Lind", "11 March 2025", "fair"],
     ["Tile cutter", "Emil Vogt", "2 April 2025", "good"],
 ]
+CLUB = """Nachname;Jahresbeitrag (€)
+Gessner;84
+Eickhoff;168
+Heitkamp;126
+"""
 SAMPLES = """Probe;Feld;Nitrat mg/kg;Prüfer
 P-01;Nordhang;18,5;Ott
 P-02;Nordhang;22,0;Brandl
@@ -95,7 +100,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     texts = {
         "statement": STATEMENT, "walkers": WALKERS, "takings": TAKINGS, "gifts": GIFTS, "raffle": RAFFLE,
         "courses": COURSES, "bills": BILLS, "stock": STOCK, "prestamos": LOANED, "proben": SAMPLES,
-        "peaks": PEAKS, "jams": JAMS, "dogs": DOGS, "homes": HOMES,
+        "peaks": PEAKS, "verein": CLUB, "jams": JAMS, "dogs": DOGS, "homes": HOMES,
     }  # fmt: skip
     with DocMind(settings_in(tmp_path_factory.mktemp("desk"))) as docmind:
         docmind.add([Upload(f"{name}.csv", text.encode()) for name, text in texts.items()])
@@ -145,6 +150,7 @@ def test_what_is_asked_is_computed(desk: DocMind, question: str, wanted: str) ->
         "Which tools are still out?",
         "How many jars of plum were left over?",
         "Who is the captain of Harbour?",
+        "Wer ist schon am längsten im Verein?",  # no fee tells since when
     ],
 )
 def test_what_rests_on_a_guess_is_not_sure(desk: DocMind, question: str) -> None:

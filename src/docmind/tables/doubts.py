@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from docmind.language import is_form
 from docmind.tables.query import (
     Filter,
     TableQuery,
@@ -334,7 +335,7 @@ def _is_other_measure(r: Reading, query: TableQuery) -> bool:
         return False
     phrases = ("_".join(r.texts[a:b]) for task, a, b in r.asked.tasks if task in ("largest", "smallest"))
     wanted = frozenset[str]().union(
-        *(MEASURES[phrase] for phrase in phrases if phrase in EXACT_MEASURES or phrase in LASTING | LENGTHS)
+        *(_measured_by(phrase) for phrase in phrases if phrase in EXACT_MEASURES or phrase in LASTING | LENGTHS)
     )
     header = r.names.headers[query.column]
     is_money = r.columns[query.column].unit in CURRENCIES
@@ -344,6 +345,12 @@ def _is_other_measure(r: Reading, query: TableQuery) -> bool:
         or r.tells_time(query.column)
     )
     return bool(wanted) and not is_fitting and not any(word.text in wanted for word in header)
+
+
+def _measured_by(phrase: str) -> frozenset[str]:
+    """Return the headers of what a superlative is of, in whatever form it stands: `längsten` as `längste`."""
+    named = [word for word in MEASURES if word == phrase or is_form(word, phrase)]
+    return frozenset[str]().union(*(MEASURES[word] for word in named))
 
 
 def _is_no_money(r: Reading, query: TableQuery) -> bool:
