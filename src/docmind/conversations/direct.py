@@ -34,7 +34,9 @@ from docmind.conversations.listings import Listings
 from docmind.conversations.mails import Mails
 from docmind.conversations.shared_result import SharedResult
 from docmind.documents import Catalog, NodeStore, PassageVectors
-from docmind.embedding import TextEmbedder, fold, name_of, open_readers, words
+from docmind.embedding import TextEmbedder, name_of, open_readers, words
+from docmind.errors import DocMindError
+from docmind.language import fold
 from docmind.memory import Memories
 from docmind.records.answers import NOTED, TOLD, Answer, Computed, Outcome, Sentence, Source
 from docmind.records.documents import DocumentInfo
@@ -279,6 +281,17 @@ class DirectAnswers:
         pair = versions_meant(documents, meant or scope.talked_about, intent.version)
         pair = pair or versions_meant(documents, meant, intent.version)
         return replace(intent, doc_ids=pair) if pair else PASSAGES
+
+    def alike(self, phrase: str, others: Sequence[str]) -> np.ndarray:
+        """Return how alike in meaning a phrase is with each of others: their cosines `(n,)` by the text model.
+
+        They are 0 where the model fails, as the search then says.
+        """
+        try:
+            vectors = self._embedder.embed_documents([phrase, *others])
+        except (DocMindError, OSError, RuntimeError):
+            return np.zeros(len(others))
+        return vectors[1:] @ vectors[0]
 
     def is_greeting(self, question: str) -> bool:
         """Return whether a message is a greeting and nothing else."""

@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 from langgraph.runtime import Runtime
 
-from docmind.answers import Extract, Verified, Verifier, not_found, with_looks
+from docmind.answers import Extract, Intent, Verified, Verifier, not_found, with_looks
 from docmind.config import LLMSettings
 from docmind.conversations.direct import DirectAnswers, Reply, Scope, is_told, lacking, told_alone
+from docmind.conversations.following import completed, has_topic, may_go_on, page_step, points_back
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.pictures import PageImages, blind, seen
-from docmind.conversations.prompts import first_messages, room_of, understand
+from docmind.conversations.prompts import first_messages, room_of
 from docmind.conversations.retrieval import Retrieval
 from docmind.conversations.run_context import RunContext, written_of
 from docmind.conversations.state import (
@@ -77,34 +78,67 @@ class Steps:
         """Resolve the question in its conversation, and choose the documents it may fall back on."""
         context = runtime.context
         context.report("reading the question")
-        understood = understand(question_of(state), context.topics)
+        asked = " ".join(question_of(state).split())
         kept = state.get("kept") or NO_DOCUMENTS
-        page = None
-        if understood.page_step is not None and kept["place"]:
+        goes_on = bool(context.topics) and points_back(asked)
+        step, page = page_step(asked) if goes_on else None, None
+        if step is not None and kept["place"]:
             doc_id, page_no = kept["place"]
-            page = [doc_id, page_no + understood.page_step]
-        recall = (kept["cited"] or kept["retrieved"]) if understood.is_contextual else []
+            page = [doc_id, page_no + step]
+        whole = "" if page else self._completed(asked, state, context)
+        goes_on = goes_on or bool(whole)
+        # A completed question says by itself which documents it is about.
+        recall = (kept["cited"] or kept["retrieved"]) if goes_on and not whole else []
         return {
             "asked": {
-                "text": self._memories.expand(understood.search_words, thread_id=context.thread_id),
-                "is_contextual": understood.is_contextual,
+                "text": self._memories.expand(whole or asked, thread_id=context.thread_id),
+                "is_contextual": goes_on,
                 "page": page,
                 "recall": list(recall),
                 "is_cited": bool(kept["cited"]),
-                "has_topic": understood.has_topic,
+                "has_topic": bool(whole) or has_topic(asked),
+                "is_completed": bool(whole),
             }
         }
 
+    def _completed(self, asked: str, state: State, context: RunContext) -> str:
+        """Return a question with the words of the one before, where it answers better so; else an empty text.
+
+        It does where a query over tables answers it so, or where its first quote is surer so. What refers to nothing
+        and is surely answered as it stands is left so.
+        """
+        if not context.topics or not may_go_on(asked):
+            return ""
+        whole = completed(asked, context.topics[-1], self._direct.alike)
+        scope = self._scope(state, context, whole)
+        if whole == asked or self._direct.recognise(asked, scope).is_direct:
+            return ""
+        if self._table_of(whole, scope, context) is not None:
+            return whole
+        alone, joined = (self._retrieval.extract(text, state["question"], context) for text in (asked, whole))
+        is_whole = alone.outcome == "answer" and not points_back(asked)
+        return whole if joined.confidence >= alone.confidence and not is_whole else ""
+
+    def _table_of(self, whole: str, scope: Scope, context: RunContext) -> Intent | None:
+        """Return what a completed question asks of tables, where they answered the question before."""
+        intent = self._direct.recognise(whole, scope)
+        before = self._direct.recognise(context.topics[-1], scope)
+        return intent if (intent.kind, before.kind) == ("table", "table") else None
+
     def recognise(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        """Recognise what the question asks for; what needs no search leans on no earlier question."""
+        """Recognise what the question asks for; only what tables answer needs words of the question before."""
         context = runtime.context
-        intent = self._direct.recognise(question_of(state), self._scope(state, context))
+        resolved, scope = state["asked"], self._scope(state, context, search_words_of(state))
+        is_completed = resolved is not None and resolved.get("is_completed", False)
+        intent = self._direct.recognise(question_of(state), scope)
+        of_table = self._table_of(search_words_of(state), scope, context) if is_completed else None
+        intent = of_table or intent
         changed: dict[str, Any] = {"intent": plain_intent(intent)}
         if intent.is_direct:
-            search_words = " ".join(question_of(state).split())
+            search_words = search_words_of(state) if is_completed else " ".join(question_of(state).split())
             changed["asked"] = {
                 "text": search_words,
-                "is_contextual": False,
+                "is_contextual": is_completed,
                 "page": None,
                 "recall": [],
                 "is_cited": False,
@@ -122,7 +156,7 @@ class Steps:
         is_stopped = context.stop()
         reply = Reply(Verified("", (), ()), "not found")
         if not is_stopped:
-            reply = self._direct.reply(intent_of(state), self._scope(state, context))
+            reply = self._direct.reply(intent_of(state), self._scope(state, context, search_words_of(state)))
         context.lasted("total", context.started)
         answer = reply.answer(question_of(state), context.timings_ms["total"], tuple(context.degraded))
         answer = _marked_unfinished(answer, context)
@@ -305,12 +339,12 @@ class Steps:
             "memories": list(proposals),
         }
 
-    def _scope(self, state: State, context: RunContext) -> Scope:
+    def _scope(self, state: State, context: RunContext, search_words: str) -> Scope:
         """Return where the question looks: its filters and lists, and the documents of the conversation."""
         question, kept = state["question"], state.get("kept") or NO_DOCUMENTS
         talked_about = tuple(kept["cited"] or kept["retrieved"][:1])
         query = replace(query_of(question), mode=None, web=False)
-        return Scope(query, context.thread_id, talked_about, search_words_of(state), context.shared)
+        return Scope(query, context.thread_id, talked_about, search_words, context.shared)
 
     def _quotes(self, state: State, context: RunContext) -> tuple[Verified, Outcome]:
         found = context.search
@@ -319,7 +353,7 @@ class Steps:
         assert resolved is not None
         direct = self._direct
         extractive = direct.lenient if context.is_pointed_at else direct.extractive
-        led = context.led if resolved["is_contextual"] else ()
+        led = context.led if resolved["is_contextual"] and not resolved.get("is_completed", False) else ()
         query = query_of(state["question"])
         extract: Extract = extractive.extract(
             search_words_of(state), found, led, query.filters, newest_first=query.newest_first

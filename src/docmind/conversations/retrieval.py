@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from docmind.answers import Passage
+from docmind.answers import Extract, Passage
 from docmind.conversations.direct import DirectAnswers
 from docmind.conversations.run_context import RunContext
 from docmind.conversations.state import Question, State, filters_of, query_of, search_words_of
@@ -37,13 +37,22 @@ class Retrieval:
                 context.search = SearchResult(search_words, (hit,), timings_ms=(("total", 0.0),))
                 context.is_recalled = context.is_pointed_at = True
                 return
+        found = self._found(search_words, question, context)
         filters = self._catalog.enclosed.widened(filters_of(question["filters"]))
-        found = context.shared.of(self._search, self._query(search_words, question, filters))
         recall = self._with_versions(resolved["recall"])
         recall = [doc for doc in recall if not filters.doc_ids or doc in filters.doc_ids]
         if recall:
             found = self._preferred(found, recall, state, context)
         context.search, context.looks = found, list(found.looks)
+
+    def extract(self, search_words: str, question: Question, context: RunContext) -> Extract:
+        """Return the quotes for these words among all documents that the question is asked of."""
+        found = self._found(search_words, question, context)
+        return self._direct.extractive.extract(search_words, found)
+
+    def _found(self, search_words: str, question: Question, context: RunContext) -> MultimodalResult:
+        filters = self._catalog.enclosed.widened(filters_of(question["filters"]))
+        return context.shared.of(self._search, self._query(search_words, question, filters))
 
     def _with_versions(self, doc_ids: Sequence[str]) -> list[str]:
         """Return documents with the other versions of each: the newest of them answers, whichever was cited before."""

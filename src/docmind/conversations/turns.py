@@ -281,7 +281,9 @@ class TurnRunner:
                 (turn.question, _MARKERS.sub("", turn.answer.answer) if turn.answer else "") for turn in before
             ),
             earlier_documents=frozenset(cited - erased),
-            topics=tuple(turn.question for turn in before if turn.answer is None or turn.answer.has_topic),
+            topics=tuple(
+                turn.asked_as or turn.question for turn in before if turn.answer is None or turn.answer.has_topic
+            ),
             led=_led(before),
             degraded=list(self._models.degraded()),
             started=time.perf_counter(),

@@ -1,0 +1,113 @@
+"""How a question refers to the one before, and what it is with the words of that one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from docmind.conversations.following import completed, has_topic, may_go_on, page_step, points_back
+from each import each_of
+from papers import DEVSET, devset
+
+
+@each_of(
+    "question",
+    [
+        "And in 2019?", "What does that chart show?", "Who signed it?", "Why?", "how much did it cost",
+        "Is it audited?",
+        "Quais são as suas obrigações?", "Tell me more", "What about the second clause?", "e na página seguinte?",
+        "O que diz essa tabela?", "Quem assinou isso?", "y en la página siguiente?", "¿Y qué dice ese gráfico?",
+        "¿Por qué?", "Und im Winter?", "Aber wer zahlt?", "Et en hiver ?", "Mais pourquoi ?",
+    ],
+)  # fmt: skip
+def test_a_question_that_leans_on_the_one_before(question: str) -> None:
+    assert points_back(question)
+    assert may_go_on(question)
+
+
+@each_of(
+    "question",
+    [
+        "What is the capital of Chile?",
+        "What was the total debt of Amcor in 2022?",
+        "Quais são os direitos fundamentais?",
+        "¿Cuáles son los derechos de los trabajadores?",
+        "What does the table of contents list?",
+        "Which clauses say that the tenant pays?",
+        "What did Amcor say about its net income?",
+        "Wer haftet für Schäden an der Mietsache?",
+        "Combien coûte l'abonnement annuel ?",
+    ],
+)
+def test_a_question_that_refers_to_none(question: str) -> None:
+    assert not points_back(question)
+
+
+def test_questions_of_people_stand_by_themselves() -> None:
+    """At most one in fifty independent questions about documents is taken for a follow-up."""
+    devset("questions.jsonl")
+    asked = [json.loads(line)["question"] for line in (DEVSET / "questions.jsonl").read_text().splitlines()]
+    assert sum(map(points_back, asked)) <= len(asked) / 50
+
+
+@each_of(
+    "question, step",
+    [
+        ("And on the next page?", 1), ("e na página seguinte?", 1), ("¿y en la página siguiente?", 1),
+        ("What stands on that page?", 0), ("And the previous page?", -1), ("And in 2019?", None),
+    ],
+)  # fmt: skip
+def test_pages_named_by_their_place(question: str, step: int | None) -> None:
+    assert page_step(question) == step
+
+
+def alike(phrase: str, others: Sequence[str]) -> np.ndarray:
+    """Stand for a text model: phrases are alike by the letters of their ends that they have in common."""
+    return np.array([sum(a == b for a, b in zip(phrase[::-1], one[::-1], strict=False)) for one in others])
+
+
+@each_of(
+    "earlier, asked, whole",
+    [
+        ("Wann öffnet das Bad im Sommer?", "Und im Winter?", "Wann öffnet das Bad im Winter?"),
+        ("What was the revenue in 2018?", "And in 2019?", "What was the revenue in 2019?"),
+        ("How high was the debt?", "And in 2019?", "How high was the debt 2019?"),
+        ("How many herons does the spring report count?", "And the autumn report?",
+         "How many herons does the autumn report count?"),
+        ("¿Cuánto cuesta la tarjeta roja?", "¿Y la tarjeta verde oscura?", "¿Cuánto cuesta la tarjeta verde oscura?"),
+        ("Who mows the grass by the pond?", "For how long?", "For how long mows grass pond?"),
+        ("Quel est le loyer ?", "Pourquoi ?", "Pourquoi loyer?"),
+        ("Wann war die Versammlung?", "Und wer hat das Protokoll geschrieben?",
+         "wer hat das Protokoll geschrieben Versammlung?"),
+        ("Why?", "And in 2019?", "And in 2019?"),
+    ],
+)  # fmt: skip
+def test_a_question_gets_the_words_that_it_leaves_out(earlier: str, asked: str, whole: str) -> None:
+    assert completed(asked, earlier, alike) == whole
+
+
+@each_of(
+    "asked, is_told",
+    [
+        ("For how long?", False), ("And that page?", False), ("Who signed it?", False), ("And in 2019?", True),
+        ("And the swimming pool?", True), ("Und die Kaution?", True),
+        ("Which of the tenants pays for the repair of the boiler?", True),
+    ],
+)  # fmt: skip
+def test_a_question_says_what_it_is_about(asked: str, is_told: bool) -> None:
+    assert has_topic(asked) is is_told
+
+
+def test_a_whole_question_needs_no_other() -> None:
+    assert not may_go_on("Which of the tenants pays for the repair of the boiler?")
+    assert may_go_on("For how long?")
+
+
+@pytest.mark.parametrize("piece", ["and the ", "the pets ", "a", "and ", "of Amcor in 2022 "])
+def test_long_follow_ups_take_no_long_time(piece: str) -> None:
+    long = (piece * 2_000)[:2_000]
+    assert completed(long, "How much is the deposit?", alike)
+    assert completed("And the pets?", long, alike)
