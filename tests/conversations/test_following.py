@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from docmind.conversations.following import completed, has_topic, may_go_on, page_step, points_back
+from docmind.conversations.following import completed, has_topic, may_go_on, meets, page_step, points_back
 from each import each_of
 from papers import DEVSET, devset
 
@@ -77,6 +77,7 @@ def alike(phrase: str, others: Sequence[str]) -> np.ndarray:
         ("How high was the debt?", "And in 2019?", "How high was the debt 2019?"),
         ("How many herons does the spring report count?", "And the autumn report?",
          "How many herons does the autumn report count?"),
+        ("What does the oak skirting board cost?", "And the fire door?", "What does the fire door cost?"),
         ("¿Cuánto cuesta la tarjeta roja?", "¿Y la tarjeta verde oscura?", "¿Cuánto cuesta la tarjeta verde oscura?"),
         ("Who mows the grass by the pond?", "For how long?", "For how long mows grass pond?"),
         ("Quel est le loyer ?", "Pourquoi ?", "Pourquoi loyer?"),
@@ -104,6 +105,11 @@ def test_a_question_says_what_it_is_about(asked: str, is_told: bool) -> None:
 def test_a_whole_question_needs_no_other() -> None:
     assert not may_go_on("Which of the tenants pays for the repair of the boiler?")
     assert may_go_on("For how long?")
+
+
+def test_a_quote_has_words_of_a_question_in_other_forms() -> None:
+    assert meets("Who takes old tyres?", "Tyre, old: taken for 4 euros") == 2
+    assert meets("For how long?", "four years") == 0
 
 
 @pytest.mark.parametrize("piece", ["and the ", "the pets ", "a", "and ", "of Amcor in 2022 "])

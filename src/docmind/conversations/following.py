@@ -85,6 +85,12 @@ def has_topic(asked: str) -> bool:
     return len(content) > FEW or (not _refers(asked) and any(not _IS_THING.fullmatch(word) for word in content))
 
 
+def meets(asked: str, quote: str) -> int:
+    """Return how many content words of a question a quote has, in whatever form."""
+    held = _WORD.findall(quote)
+    return sum(any(is_form(word, one) for one in held) for word in content_words(asked))
+
+
 def page_step(asked: str) -> int | None:
     """Return how many pages on the page is that a question names by its place; None where it names none."""
     return next((by for pattern, by in _PAGE_STEPS if pattern.search(asked)), None)
@@ -105,9 +111,8 @@ def completed(asked: str, earlier: str, alike: Alike) -> str:
     if not phrase or _asks(own):
         return f"{own.rstrip(' ?!.')} {' '.join(phrases)}?"
     size = len(_WORD.findall(phrase))
-    parts = dict.fromkeys(part for one in phrases for part in _parts(one, size))
-    same = [one for one in parts if _has_digit(one) == _has_digit(phrase)]
-    same = [one for one in same if len(_WORD.findall(one)) == size and _shares(one, phrase)] or same
+    sharing = [part for one in phrases for part in _parts(one, size) if _shares(part, phrase)]
+    same = [one for one in sharing or phrases if _has_digit(one) == _has_digit(phrase)]
     if not same:
         return f"{earlier.rstrip(' ?!.')} {phrase}?"
     replaced = same[int(np.argmax(alike(phrase, same)))] if len(same) > 1 else same[0]
@@ -153,11 +158,11 @@ def _shares(one: str, other: str) -> bool:
     return any(is_form(word, held) for word, held in zip(_WORD.findall(one), _WORD.findall(other), strict=True))
 
 
-def _parts(phrase: str, most: int) -> Iterator[str]:
-    """Yield the runs of words within a phrase, of at most so many words."""
+def _parts(phrase: str, size: int) -> Iterator[str]:
+    """Yield the runs of so many words within a phrase."""
     places = [match.span() for match in _WORD.finditer(phrase)]
-    for first, (start, _end) in enumerate(places):
-        yield from (phrase[start:end] for _start, end in places[first : first + most])
+    for (start, _end), (_start, end) in zip(places, places[size - 1 :], strict=False):
+        yield phrase[start:end]
 
 
 def _has_digit(text: str) -> bool:

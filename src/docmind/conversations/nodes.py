@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from docmind.answers import Extract, Intent, Verified, Verifier, not_found, with_looks
 from docmind.config import LLMSettings
 from docmind.conversations.direct import DirectAnswers, Reply, Scope, is_told, lacking, told_alone
-from docmind.conversations.following import completed, has_topic, may_go_on, page_step, points_back
+from docmind.conversations.following import completed, has_topic, may_go_on, meets, page_step, points_back
 from docmind.conversations.guidance import Guidance
 from docmind.conversations.pictures import PageImages, blind, seen
 from docmind.conversations.prompts import first_messages, room_of
@@ -104,8 +104,8 @@ class Steps:
     def _completed(self, asked: str, state: State, context: RunContext) -> str:
         """Return a question with the words of the one before, where it answers better so; else an empty text.
 
-        It does where a query over tables answers it so, or where its first quote is surer so. What refers to nothing
-        and is surely answered as it stands is left so.
+        It does where a query over tables answers it so, or where its first quote is surer so. A question that refers to
+        nothing is also left as it is where the quote has fewer of its own words so.
         """
         if not context.topics or not may_go_on(asked):
             return ""
@@ -116,8 +116,10 @@ class Steps:
         if self._table_of(whole, scope, context) is not None:
             return whole
         alone, joined = (self._retrieval.extract(text, state["question"], context) for text in (asked, whole))
-        is_whole = alone.outcome == "answer" and not points_back(asked)
-        return whole if joined.confidence >= alone.confidence and not is_whole else ""
+        if joined.confidence < alone.confidence:
+            return ""
+        first, other = (one.sources[0].quote if one.sources else "" for one in (alone, joined))
+        return whole if points_back(asked) or meets(asked, other) >= meets(asked, first) else ""
 
     def _table_of(self, whole: str, scope: Scope, context: RunContext) -> Intent | None:
         """Return what a completed question asks of tables, where they answered the question before."""
