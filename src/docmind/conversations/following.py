@@ -16,6 +16,7 @@ from docmind.embedding import words
 from docmind.language import folded_word, is_form, lexicon
 
 FEW = 2  # content words of a question that may need the earlier one
+MOST = 40  # phrases of the earlier question that another one may take the place of
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _THING = (
     r"chart|charts|graph|table|tables|figure|figures|diagram|picture|image|page|pages|section|chapter|paragraph|clause|"
@@ -150,7 +151,7 @@ def _phrases(asked: str) -> list[str]:
             runs[-1] = start, match.end()
         else:
             runs.append(match.span())
-    return [asked[start:end] for start, end in runs]
+    return [asked[start:end] for start, end in runs[:MOST]]
 
 
 def _shares(one: str, other: str) -> bool:
