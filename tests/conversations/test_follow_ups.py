@@ -72,3 +72,14 @@ def test_after_an_earlier_version_was_cited_the_newest_answers(desk: DocMind) ->
     )
     assert [source.doc_id for source in boat.sources[:1]] == [older]
     assert (rent.sources[0].document, "950" in rent.sources[0].quote) == ("lease (2).txt", True)
+
+
+@pytest.mark.slow
+def test_what_a_term_stood_for_is_not_carried_on_once_forgotten(desk: DocMind) -> None:
+    thread_id = desk.conversations.create().thread_id
+    memory = desk.memories.add("By the fee I mean the rent of Doctor Miller")
+    first = desk.conversations.ask("What is the fee?", thread_id=thread_id)
+    desk.memories.remove(memory.memory_id)
+    second = desk.conversations.ask("Why?", thread_id=thread_id)
+    assert "Miller" in first.asked_as
+    assert "Miller" not in second.asked_as

@@ -21,5 +21,7 @@ def test_a_language_has_few_words_each_once(language: str) -> None:
     assert len(words) == len(set(words)) <= MOST
 
 
-def test_words_of_all_languages_stand_folded() -> None:
-    assert {"and", "und", "tambien", "et", "entao"} <= lexicon("joining")
+def test_accents_tell_words_apart() -> None:
+    assert {"and", "und", "también", "ou"} <= set(lexicon("joining"))
+    assert "où" in lexicon("questions")
+    assert "où" not in lexicon("joining")

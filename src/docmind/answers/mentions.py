@@ -85,7 +85,7 @@ class Wanted:
         wanted = self._words[at]
         if wanted == word:
             return True
-        if self._is_exact or wanted[0] != word[0]:
+        if self._is_exact or not word.startswith(_root(wanted)):
             return False
         if self._are_names[at] and language != "de":
             return word == f"{wanted}s" or wanted == f"{word}s"
@@ -103,7 +103,7 @@ def _has_hyphen(text: str) -> bool:
 
 
 def _root(word: str) -> str:
-    """Return letters that all forms of a word begin with."""
+    """Return letters that the forms of a word which are looked for begin with; `ging` is not found by `gehen`."""
     return word if len(word) < _SHORTEST else word[: max(_STEM, len(word) - 3)]
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from docmind.answers import content_words
+from docmind.answers import content_words, language_of_question
 from docmind.embedding import words
 from docmind.language import folded_word, is_form, lexicon
 
 FEW = 2  # content words of a question that may need the earlier one
-MOST = 40  # phrases of the earlier question that another one may take the place of
+LONGEST = 600  # characters of a question that is completed, and of what completes it
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _THING = (
     r"chart|charts|graph|table|tables|figure|figures|diagram|picture|image|page|pages|section|chapter|paragraph|clause|"
@@ -66,13 +66,16 @@ def points_back(question: str) -> bool:
 def _refers(question: str) -> bool:
     """Return whether a question has a word that stands for what was said before: `it`, `that chart`."""
     asked = question.strip().lstrip("¿¡\"'([").strip()
-    return bool(_POINTS_BACK.search(asked)) or (bool(_STANDS_FOR.search(asked)) and not _NAME.search(asked))
+    if _POINTS_BACK.search(asked):
+        return True
+    # Articles of French and words of German are pronouns elsewhere.
+    is_told = language_of_question(asked) not in ("de", "fr")
+    return is_told and bool(_STANDS_FOR.search(asked)) and not _NAME.search(asked)
 
 
 def joins(asked: str) -> bool:
-    """Return whether a question begins with a word that joins it to what was said before."""
-    found = _WORD.search(asked)
-    return found is not None and folded_word(found.group()) in lexicon("joining")
+    """Return whether a question begins with words that join it to what was said before: `and`, `what about`."""
+    return _without_joining(asked) != asked
 
 
 def may_go_on(asked: str) -> bool:
@@ -98,52 +101,50 @@ def page_step(asked: str) -> int | None:
 
 
 def completed(asked: str, earlier: str, alike: Alike) -> str:
-    """Return a question with what it leaves to the earlier one.
+    """Return a question with what it leaves to the earlier one; itself where there is nothing to complete it with.
 
-    A question that asks for something itself, or names nothing, gets the words of the earlier one behind it. Another
-    one is the earlier question with one of its phrases replaced: by a number where that is a number, else by what is
-    nearest to it in meaning.
+    * A question that asks for something itself, or names nothing, gets the content words of the earlier one behind it.
+    * Another one is the earlier question with what it names in the place of a phrase there: of words that share one
+      with it, else of the run of content words that is nearest to it in meaning.
+    * Its numbers take the place of the number there; where there is none they stay with its words.
+    * A longer question than `LONGEST` is left as it is.
     """
+    asked, earlier = " ".join(asked.split()), " ".join(earlier.split())[:LONGEST]
     own = _without_joining(asked)
-    phrase = _named(own)
-    phrases = _phrases(earlier)
-    if not phrases:
+    named, places = _runs(own), _runs(earlier)
+    if not places or len(asked) > LONGEST or not _WORD.search(asked):
         return asked
-    if not phrase or _asks(own):
-        return f"{own.rstrip(' ?!.')} {' '.join(phrases)}?"
-    size = len(_WORD.findall(phrase))
-    sharing = [part for one in phrases for part in _parts(one, size) if _shares(part, phrase)]
-    same = [one for one in sharing or phrases if _has_digit(one) == _has_digit(phrase)]
-    if not same:
-        return f"{earlier.rstrip(' ?!.')} {phrase}?"
-    replaced = same[int(np.argmax(alike(phrase, same)))] if len(same) > 1 else same[0]
-    return earlier.replace(replaced, phrase, 1)
+    if not named or _asks(own):
+        return f"{own.rstrip(' ?!.')} {' '.join(earlier[start:end] for start, end in places)}?"
+    whole = earlier
+    for phrase in _by_kind(own, named, has_number=any(_has_digit(earlier[start:end]) for start, end in places)):
+        whole = _with(whole, phrase, alike)
+    return asked if whole == earlier else whole
 
 
 def _without_joining(asked: str) -> str:
-    text = " ".join(asked.split())
-    found = _WORD.search(text)
-    return text[found.end() :].lstrip(" ,") if found is not None and joins(text) else text
+    """Return a question without the words at its beginning that only join it to the one before."""
+    for key in ("joining", "turning"):
+        for words_of_key in lexicon(key):
+            found = re.match(rf"\W*{re.escape(words_of_key)}(?!\w)[\s,]*", asked, re.IGNORECASE)
+            if found is not None:
+                asked = asked[found.end() :]
+                break
+    return asked
 
 
 def _asks(asked: str) -> bool:
-    """Return whether a question has a word that asks for something."""
-    return any(folded_word(word) in lexicon("questions") for word in _WORD.findall(asked))
+    """Return whether a question begins with a word that asks for something, or with one word before it: `for how`."""
+    questions = {folded_word(word) for word in lexicon("questions")}
+    return any(folded_word(word) in questions for word in _WORD.findall(asked)[:2])
 
 
-def _named(asked: str) -> str:
-    """Return what a question names: from its first content word to the last; empty where it has none."""
-    content = set(content_words(asked))
-    found = [match for match in _WORD.finditer(asked) if match.group() in content]
-    return asked[found[0].start() : found[-1].end()] if found else ""
-
-
-def _phrases(asked: str) -> list[str]:
-    """Return the runs of content words of a question, in their order; those with digits apart from the others."""
+def _runs(asked: str) -> list[tuple[int, int]]:
+    """Return the spans of the runs of content words of a question; those with digits apart from the others."""
     content = set(content_words(asked))
     runs = list[tuple[int, int]]()
     for match in _WORD.finditer(asked):
-        if match.group() not in content:
+        if content.isdisjoint(re.findall(r"\w+", match.group())):
             continue
         start, end = runs[-1] if runs else (0, 0)
         is_next = bool(runs) and asked[end : match.start()].isspace()
@@ -151,7 +152,27 @@ def _phrases(asked: str) -> list[str]:
             runs[-1] = start, match.end()
         else:
             runs.append(match.span())
-    return [asked[start:end] for start, end in runs[:MOST]]
+    return runs
+
+
+def _by_kind(asked: str, runs: Sequence[tuple[int, int]], *, has_number: bool) -> Iterator[str]:
+    """Yield what a question names, from its first word to the last; its numbers apart where the other one has some."""
+    numbers = [run for run in runs if has_number and _has_digit(asked[slice(*run)])]
+    for kind in ([run for run in runs if run not in numbers], numbers):
+        if kind:
+            yield asked[kind[0][0] : kind[-1][1]]
+
+
+def _with(earlier: str, phrase: str, alike: Alike) -> str:
+    """Return a question with a phrase in the place of another one of its kind; behind it where it has none."""
+    runs, size = _runs(earlier), len(_WORD.findall(phrase))
+    sharing = [part for run in runs for part in _parts(earlier, run, size) if _shares(earlier[slice(*part)], phrase)]
+    same = [run for run in sharing or runs if _has_digit(earlier[slice(*run)]) == _has_digit(phrase)]
+    if not same:
+        return f"{earlier.rstrip(' ?!.')} {phrase}?"
+    nearest = int(np.argmax(alike(phrase, [earlier[slice(*run)] for run in same]))) if len(same) > 1 else 0
+    start, end = same[nearest]
+    return earlier[:start] + phrase + earlier[end:]
 
 
 def _shares(one: str, other: str) -> bool:
@@ -159,11 +180,11 @@ def _shares(one: str, other: str) -> bool:
     return any(is_form(word, held) for word, held in zip(_WORD.findall(one), _WORD.findall(other), strict=True))
 
 
-def _parts(phrase: str, size: int) -> Iterator[str]:
-    """Yield the runs of so many words within a phrase."""
-    places = [match.span() for match in _WORD.finditer(phrase)]
+def _parts(text: str, run: tuple[int, int], size: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of so many words within a span."""
+    places = [match.span() for match in _WORD.finditer(text, *run)]
     for (start, _end), (_start, end) in zip(places, places[size - 1 :], strict=False):
-        yield phrase[start:end]
+        yield start, end
 
 
 def _has_digit(text: str) -> bool:

@@ -118,6 +118,7 @@ class History:
             state=_state(point),
             answer=answer,
             asked_as=_search_words(values),
+            completed=(values.get("asked") or {}).get("completed", ""),
             mode=question["mode"],
             filters=filters_of(question["filters"]),
             lists=tuple(question.get("lists") or ()),

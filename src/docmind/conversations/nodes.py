@@ -97,7 +97,7 @@ class Steps:
                 "recall": list(recall),
                 "is_cited": bool(kept["cited"]),
                 "has_topic": bool(whole) or has_topic(asked),
-                "is_completed": bool(whole),
+                "completed": whole,
             }
         }
 
@@ -107,16 +107,16 @@ class Steps:
         It does where a query over tables answers it so, or where its first quote is surer so. A question that refers to
         nothing is also left as it is where the quote has fewer of its own words so.
         """
-        if not context.topics or not may_go_on(asked):
+        if not context.topics or context.stop() or not may_go_on(asked):
             return ""
         whole = completed(asked, context.topics[-1], self._direct.alike)
-        scope = self._scope(state, context, whole)
-        if whole == asked or self._direct.recognise(asked, scope).is_direct:
+        if whole == asked or self._direct.recognise(asked, self._scope(state, context, asked)).is_direct:
             return ""
-        if self._table_of(whole, scope, context) is not None:
+        if self._table_of(whole, self._scope(state, context, whole), context) is not None:
             return whole
-        alone, joined = (self._retrieval.extract(text, state["question"], context) for text in (asked, whole))
-        if joined.confidence < alone.confidence:
+        texts = (self._memories.expand(text, thread_id=context.thread_id) for text in (asked, whole))
+        alone, joined = (self._retrieval.extract(text, state["question"], context) for text in texts)
+        if not joined.sources or joined.confidence <= alone.confidence:
             return ""
         first, other = (one.sources[0].quote if one.sources else "" for one in (alone, joined))
         return whole if points_back(asked) or meets(asked, other) >= meets(asked, first) else ""
@@ -131,19 +131,19 @@ class Steps:
         """Recognise what the question asks for; only what tables answer needs words of the question before."""
         context = runtime.context
         resolved, scope = state["asked"], self._scope(state, context, search_words_of(state))
-        is_completed = resolved is not None and resolved.get("is_completed", False)
-        intent = self._direct.recognise(question_of(state), scope)
-        of_table = self._table_of(search_words_of(state), scope, context) if is_completed else None
-        intent = of_table or intent
+        whole = resolved.get("completed", "") if resolved is not None else ""
+        of_table = self._table_of(whole, scope, context) if whole else None
+        intent = of_table or self._direct.recognise(question_of(state), scope)
         changed: dict[str, Any] = {"intent": plain_intent(intent)}
         if intent.is_direct:
-            search_words = search_words_of(state) if is_completed else " ".join(question_of(state).split())
+            search_words = whole or " ".join(question_of(state).split())
             changed["asked"] = {
                 "text": search_words,
-                "is_contextual": is_completed,
+                "is_contextual": bool(whole),
                 "page": None,
                 "recall": [],
                 "is_cited": False,
+                "completed": whole,
             }
         return changed
 
@@ -355,7 +355,7 @@ class Steps:
         assert resolved is not None
         direct = self._direct
         extractive = direct.lenient if context.is_pointed_at else direct.extractive
-        led = context.led if resolved["is_contextual"] and not resolved.get("is_completed", False) else ()
+        led = context.led if resolved["is_contextual"] and not resolved.get("completed") else ()
         query = query_of(state["question"])
         extract: Extract = extractive.extract(
             search_words_of(state), found, led, query.filters, newest_first=query.newest_first

@@ -47,8 +47,9 @@ class Retrieval:
 
     def extract(self, search_words: str, question: Question, context: RunContext) -> Extract:
         """Return the quotes for these words among all documents that the question is asked of."""
-        found = self._found(search_words, question, context)
-        return self._direct.extractive.extract(search_words, found)
+        found, query = self._found(search_words, question, context), query_of(question)
+        extract = self._direct.extractive.extract
+        return extract(search_words, found, filters=query.filters, newest_first=query.newest_first)
 
     def _found(self, search_words: str, question: Question, context: RunContext) -> MultimodalResult:
         filters = self._catalog.enclosed.widened(filters_of(question["filters"]))

@@ -38,8 +38,8 @@ class Resolved(TypedDict):
 
     `text` has the search words. `page` is set where the question names a page by its place ("the next page"). `recall`
     are documents that a question about earlier turns falls back on, and `is_cited` tells whether the latest answer
-    cites them. `has_topic` tells that the question takes only its documents from earlier ones, `is_completed` that its
-    words are in part those of the one before; checkpoints of earlier versions do not have them.
+    cites them. `has_topic` tells that the question says by itself what it is about. `completed` is the question with
+    words of the one before, empty where it was asked as it stands. Checkpoints of earlier versions have neither.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Resolved(TypedDict):
     recall: list[str]
     is_cited: bool
     has_topic: NotRequired[bool]
-    is_completed: NotRequired[bool]
+    completed: NotRequired[str]
 
 
 class Recognised(TypedDict):

@@ -282,7 +282,7 @@ class TurnRunner:
             ),
             earlier_documents=frozenset(cited - erased),
             topics=tuple(
-                turn.asked_as or turn.question for turn in before if turn.answer is None or turn.answer.has_topic
+                turn.completed or turn.question for turn in before if turn.answer is None or turn.answer.has_topic
             ),
             led=_led(before),
             degraded=list(self._models.degraded()),

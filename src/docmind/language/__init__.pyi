@@ -1,10 +1,9 @@
 from .folding import fold, folded
-from .forms import LANGUAGES, base_forms, folded_word, forget_words, is_form, kept_words
+from .forms import LANGUAGES, folded_word, forget_words, is_form, kept_words
 from .lexicon import entries, lexicon
 
 __all__ = [
     "LANGUAGES",
-    "base_forms",
     "entries",
     "fold",
     "folded",

@@ -28,18 +28,7 @@ def is_form(one: str, other: str, language: str = "") -> bool:
     Case and accents do not matter. `inspect` and `inspection` are two words, `inspected` and `inspects` forms of one.
     """
     one, other = folded_word(one), folded_word(other)
-    return one == other or _are_forms(one, other, language)
-
-
-def base_forms(word: str, language: str = "") -> frozenset[str]:
-    """Return the folded base forms of a word, of any of `LANGUAGES` where none of these is told.
-
-    There are several where a form belongs to several words (`won` to `win`, and to the currency). A word that no
-    dictionary has is its own base form.
-    """
-    word = folded_word(word)
-    told = (language,) if language in LANGUAGES else LANGUAGES
-    return frozenset().union(*(_bases(word, name) for name in told))
+    return one == other or (max(len(one), len(other)) <= _LONGEST and _are_forms(one, other, language))
 
 
 def folded_word(word: str) -> str:
@@ -70,7 +59,7 @@ def _bases(word: str, language: str) -> frozenset[str]:
 
     So `Nebenkostenabrechnungen` is a form of `Nebenkostenabrechnung` as `Abrechnungen` is one of `Abrechnung`.
     """
-    if not word.isalpha() or len(word) > _LONGEST:
+    if not word.isalpha():
         return frozenset({word})
     if found := _known(word, language):
         return found

@@ -6,13 +6,17 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 
-from docmind.language.forms import LANGUAGES, folded_word
+from docmind.language.forms import LANGUAGES
 
 
 @cache
-def lexicon(key: str) -> frozenset[str]:
-    """Return the folded words of a key in all `LANGUAGES`. Raises `KeyError` where there is no such key."""
-    return frozenset(folded_word(word) for language in LANGUAGES for word in entries(language)[key])
+def lexicon(key: str) -> tuple[str, ...]:
+    """Return the words and phrases of a key in all `LANGUAGES`, as they are written, the longest first.
+
+    Accents tell words apart: French `ou` joins, `où` asks. Raises `KeyError` where there is no such key.
+    """
+    held = {word for language in LANGUAGES for word in entries(language)[key]}
+    return tuple(sorted(held, key=lambda word: (-len(word), word)))
 
 
 @cache

@@ -76,6 +76,8 @@ class Turn:
     web: tuple[WebResult, ...] = ()
     message: str = ""
     hint: str = ""
+    completed: str = field(default="", compare=False, metadata={"is_inner": True})
+    """The question with the words of the one before, without what its terms stand for; empty where it has none."""
 
     @property
     def is_incomplete(self) -> bool:
