@@ -7,7 +7,6 @@ the dictionaries of simplemma. They are mapped into memory and opened when a wor
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
 
@@ -18,7 +17,6 @@ from docmind.language.folding import fold
 LANGUAGES = ("en", "de", "es", "fr", "pt")
 _LONGEST = 64  # letters of a word that is looked up
 _LEAST_TAIL = 4  # letters of a word that ends a longer one
-_RULE = re.compile(r"(\d+)(.*)")
 _LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae"})
 
 
@@ -75,9 +73,8 @@ def _known(word: str, language: str) -> frozenset[str]:
 
 
 def _applied(word: str, rule: str) -> str:
-    match = _RULE.fullmatch(rule)
-    assert match is not None
-    return word[: len(word) - int(match[1])] + match[2]
+    ending = rule.lstrip("0123456789")
+    return word[: len(word) - int(rule.removesuffix(ending))] + ending
 
 
 @cache
