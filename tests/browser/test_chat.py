@@ -101,7 +101,7 @@ def test_conversations_survive_a_crash(one: Tab, server: Server, model: LLMServe
     assert "not found in your documents" in turn.inner_text()
     assert marks(one.picture(turn.locator('[class*="-source-1"] img').first)), "no stroke on the page"
 
-    say(one, "And the deposit?")
+    say(one, "For how long?")
     row(one, 1).get_by_text("on this computer").wait_for()
     one.page.get_by_text("Understood as").wait_for()
     answered = one.page.url

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -319,8 +318,7 @@ def turn_data(turn: Turn) -> dict[str, Any]:
     """
     answer = neutral(turn.answer) if turn.answer is not None else Answer(turn.question, "", False)
     told = plain(answer) | {"question": turn.question, "checkpoint_id": turn.checkpoint_id or None}
-    beside = plain(turn)
-    return told | {field.name: beside[field.name] for field in fields(turn) if field.name not in _LATER}
+    return told | {name: value for name, value in plain(turn).items() if name not in _LATER}
 
 
 def short(checkpoint_id: str | None) -> str:
