@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -124,13 +125,15 @@ def completed(asked: str, earlier: str, alike: Alike) -> str:
 
 def _without_joining(asked: str) -> str:
     """Return a question without the words at its beginning that only join it to the one before."""
-    for key in ("joining", "turning"):
-        for words_of_key in lexicon(key):
-            found = re.match(rf"\W*{re.escape(words_of_key)}(?!\w)[\s,]*", asked, re.IGNORECASE)
-            if found is not None:
-                asked = asked[found.end() :]
-                break
-    return asked
+    found = _joint().match(asked)
+    return asked[found.end() :] if found is not None and (found[1] or found[2]) else asked
+
+
+@cache
+def _joint() -> re.Pattern[str]:
+    """Return what a question may begin with: a word such as `and`, a phrase such as `what about`."""
+    joining, turning = ("|".join(map(re.escape, lexicon(key))) for key in ("joining", "turning"))
+    return re.compile(rf"\W*+((?:{joining})(?!\w)\W*+)?((?:{turning})(?!\w)\W*+)?", re.IGNORECASE)
 
 
 def _asks(asked: str) -> bool:
