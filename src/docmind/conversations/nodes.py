@@ -124,8 +124,8 @@ class Steps:
     def _table_of(self, whole: str, scope: Scope, context: RunContext) -> Intent | None:
         """Return what a completed question asks of tables, where they answered the question before."""
         intent = self._direct.recognise(whole, scope)
-        before = self._direct.recognise(context.topics[-1], scope)
-        return intent if (intent.kind, before.kind) == ("table", "table") else None
+        goes_on = intent.kind == "table" and self._direct.recognise(context.topics[-1], scope).kind == "table"
+        return intent if goes_on else None
 
     def recognise(self, state: State, runtime: Runtime[RunContext]) -> dict[str, Any]:
         """Recognise what the question asks for; only what tables answer needs words of the question before."""

@@ -2,7 +2,7 @@
 
 `data/<language>.marisa` has the words of a language in alphabetical order, each with a rule that makes its base form:
 `went 4go` cuts four letters and adds `go`, `go 0` changes nothing. `scripts/language_forms.py` makes these files from
-the dictionaries of simplemma. They are mapped into memory and opened when a word of their language is first looked up.
+the dictionaries of simplemma and of spaCy. They are mapped into memory when a word of a language is first looked up.
 """
 
 from __future__ import annotations
