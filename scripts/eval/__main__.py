@@ -1,7 +1,7 @@
 """Quality on a folder of labelled documents, by row.
 
     .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
-    .venv/bin/python scripts/eval sample | claims | versions [--misses]
+    .venv/bin/python scripts/eval sample | claims | versions | fit-tables [--misses]
 
 The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
 needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
@@ -98,6 +98,10 @@ def _run(options: argparse.Namespace) -> None:
         from versions import evaluate as evaluate_versions
 
         return evaluate_versions(show_misses=options.misses)
+    if str(folder) == "fit-tables":
+        from fit_tables import fit as fit_the_tables
+
+        return fit_the_tables()
     if str(folder) == "claims":
         from claims import evaluate as evaluate_claims
 

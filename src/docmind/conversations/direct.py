@@ -46,7 +46,7 @@ from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
 from docmind.rich_text import clip, one_line
 from docmind.search import MultimodalSearch
-from docmind.tables import TableAnswers
+from docmind.tables import TableAnswer, TableAnswers
 from docmind.wording import _
 
 LISTED = 12  # documents of a list
@@ -210,7 +210,7 @@ class DirectAnswers:
         )
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)
-        self.tables = TableAnswers(catalog)
+        self.tables = TableAnswers(catalog, embedder)
         self._mails = Mails(catalog)
 
     def drop(self) -> None:
@@ -251,7 +251,7 @@ class DirectAnswers:
         """
         if parts_of(question) is not None:  # each is answered by itself
             return False
-        found = self.tables.answer(question, scope.filters)
+        found = self._computed_by_tables(question, scope)
         if found is None or not is_listing(question):
             return found is not None
         rows = found.computed.rows_total
@@ -262,11 +262,30 @@ class DirectAnswers:
         listed = self._list_of(question, scope)
         return listed is None or listed.listing.total != rows
 
+    def is_sure(self, intent: Intent, scope: Scope) -> bool:
+        """Return whether an intent answers without passages, and not by a query that is one of several."""
+        found = self._computed_by_tables(intent.topic, scope) if intent.kind == "table" else None
+        return intent.is_direct if intent.kind != "table" else found is not None and found.outcome == "answer"
+
+    def _computed_by_tables(self, question: str, scope: Scope) -> TableAnswer | None:
+        """Return the answer of a query over tables, of which the search tells where they may be."""
+
+        def found() -> dict[str, float]:
+            hits = self._found(question, scope).hits
+            best = max((hit.score for hit in hits), default=0.0)
+            return {hit.doc_id: hit.score / best for hit in reversed(hits)} if best > 0 else {}
+
+        return self.tables.answer(question, scope.filters, found)
+
+    def _found(self, question: str, scope: Scope) -> MultimodalResult:
+        """Return what the search finds for a question; raises what the search does."""
+        return scope.shared.of(self._search, replace(scope.query, question=scope.search_words or question))
+
     def _list_of(self, question: str, scope: Scope) -> Listed | None:
         """Return the complete list that a question asks for, if it asks for one."""
 
         def found_pages() -> set[tuple[str, int]]:
-            found = scope.shared.of(self._search, replace(scope.query, question=scope.search_words or question))
+            found = self._found(question, scope)
             return {(hit.doc_id, hit.page_no) for hit in (*found.hits, *found.ranked_by_words)}
 
         return self._listings.answer(question, scope.filters, scope.talked_about, found_pages)
@@ -325,7 +344,7 @@ class DirectAnswers:
 
     def _computed(self, intent: Intent, scope: Scope) -> Reply:
         """Answer by a query over tables; nothing is found where they were erased since it was recognised."""
-        found = self.tables.answer(intent.topic, scope.filters)
+        found = self._computed_by_tables(intent.topic, scope)
         if found is None:
             return Reply(Verified("", (), ()), "not found")
         recalled = self._memories.facts_about(intent.topic, thread_id=scope.thread_id)

@@ -110,10 +110,14 @@ class Steps:
         if not context.topics or context.stop() or not may_go_on(asked):
             return ""
         whole = completed(asked, context.topics[-1], self._direct.alike)
-        if whole == asked or self._direct.recognise(asked, self._scope(state, context, asked)).is_direct:
+        scope = self._scope(state, context, asked)
+        intent = self._direct.recognise(asked, scope)
+        if whole == asked or self._direct.is_sure(intent, scope):
             return ""
         if self._table_of(whole, self._scope(state, context, whole), context) is not None:
             return whole
+        if intent.is_direct:
+            return ""
         texts = (self._memories.expand(text, thread_id=context.thread_id) for text in (asked, whole))
         alone, joined = (self._retrieval.extract(text, state["question"], context) for text in texts)
         if not joined.sources or joined.confidence <= alone.confidence:

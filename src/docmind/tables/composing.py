@@ -54,7 +54,7 @@ def query_of(r: Reading) -> TableQuery | None:
     is_named = any(r.by[at] != "task" for places in r.mentioned.values() for at in places)
     if not is_named and not r.runs and not r.subject and not r.is_money and "asked" not in r.by:
         return None  # nothing but a time is named
-    label = _label(r, targets)
+    label = label_of(r, targets)
     group, unit = _group(r, targets)
     numeric = [column for column in targets if column in r.measures()]
     own = [one for one in numeric if any(r.by[at] != "task" for at in r.mentioned[one])]
@@ -239,7 +239,7 @@ def _count(
     phrase = " ".join(r.texts[max(0, end - 2) : end])
     if phrase.endswith(("often", "times", "vezes", "veces", "oft")):
         return TableQuery("count", filters, None, group=group, unit=unit) if filters else None
-    label = _label(r, targets)
+    label = label_of(r, targets)
     if phrase.endswith(("number of", "numero de")) and r.texts[0] in _NUMBER_ASKED and filters:
         phones = [at for at in range(len(r.columns)) if any(word.text in TELEPHONES for word in r.names.headers[at])]
         if len(phones) == 1:
@@ -313,7 +313,7 @@ def _is_over_time(r: Reading, column: int, filters: tuple[Filter, ...]) -> bool:
 
 def _is_of_label(r: Reading, filters: tuple[Filter, ...]) -> bool:
     """Return whether a condition names rows by what they are, or by a column that the question names."""
-    label = _label(r, ())
+    label = label_of(r, ())
     return any(
         one.column == label
         or any(word.text in HOLDERS for word in r.names.headers[one.column])
@@ -413,7 +413,7 @@ def _is_of_role(r: Reading, filters: tuple[Filter, ...]) -> bool:
     return len(filters) == 1 and any(word.text in headers for word in r.names.headers[filters[0].column])
 
 
-def _label(r: Reading, targets: Sequence[int]) -> int | None:
+def label_of(r: Reading, targets: Sequence[int]) -> int | None:
     """Return the column that names a row: the one asked for, else the first of texts, else the first."""
     which = r.which()
     if which is not None and which not in r.measures():

@@ -129,10 +129,15 @@ class Unread:
         self.doc_id, self.label = info.doc_id, name_of(info.document, info.title)
         self.size = sum(part.size for part in parts)
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The texts that name it: the document, the sheet, the caption, and the headings above."""
+        return _titles_of(self.label, self.about, self.path)
+
     @cached_property
     def folded(self) -> str:
         """All that it says, with the names of it, folded: what a word of a question may stand for."""
-        titles = " ".join((*self.header, *_titles_of(self.label, self.about, self.path)))
+        titles = " ".join((*self.header, *self.titles))
         spans = (part.page[part.block.start : part.block.end] for part in self._parts)
         return fold("\n".join((titles, *spans)).lower())
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from types import MappingProxyType
 
-from docmind.documents import Catalog, Version
-from docmind.errors import DamagedError
+from docmind.documents import Catalog
+from docmind.embedding import TextEmbedder
+from docmind.errors import DamagedError, DocMindError
 from docmind.language import fold
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters
 from docmind.tables.asking import Asked, asked_of
+from docmind.tables.evidence import QuestionMeaning
 from docmind.tables.example_questions import questions_of
+from docmind.tables.groups import Group, meant
 from docmind.tables.joining import joined, needs_both
 from docmind.tables.loading import Table, Tables, Unread
 from docmind.tables.naming import Names, names_of
 from docmind.tables.query import Result, SlowQueryError, run
+from docmind.tables.ranking import rank, weights
+from docmind.tables.shapes import Meanings
 from docmind.tables.telling import Earlier, TableAnswer, told
 from docmind.tables.understanding import Understood, understand
 from docmind.tables.wordlists import Task
@@ -44,44 +49,20 @@ _COMPUTED: tuple[Task, ...] = (
     "last",
 )
 """Kinds of questions of which quotes tell less than a query that leaves one word out."""
-_SAME = 0.5  # of the rows of a table that an older version of it has
+LIKELY, SURE = 0.35, 0.95  # probabilities of a query from which its answer is shown, and is told as sure
+LIKELIER = 0.25  # that of one that is shown in place of one that the rules are not sure of
+NO_TABLE = math.log(0.9)  # of that no table is meant: then none is read
+Found = Callable[[], Mapping[str, float]]
 
 
-class _Group:
-    """Tables of one header, which may be read as one."""
-
-    def __init__(self, tables: Sequence[Unread], versions: Mapping[str, Version]) -> None:
-        self._tables, self._versions = tables, versions
-        self.header = frozenset(fold(name.lower()) for name in tables[0].header)
-
-    def has(self, starts: frozenset[str]) -> bool:
-        """Return whether one of the beginnings of a word stands in these tables."""
-        return any(start in table.folded for start in starts for table in self._tables)
-
-    def may_hold(self, asked: Asked, missing: int) -> bool:
-        """Return whether all words that the question is about, but so many, may stand in these tables."""
-        for starts in asked.starts:
-            if not self.has(starts):
-                missing -= 1
-                if missing < 0:
-                    return False
-        return True
-
-    @cached_property
-    def names(self) -> list[tuple[Names, list[Table]]]:
-        """What words may stand for in tables of one shape, and the older versions of them that were left out."""
-        by_type: dict[tuple[str, ...], list[Table]] = {}
-        for one in self._tables:
-            if (table := one.read) is not None:
-                by_type.setdefault(tuple(column.type for column in table.columns), []).append(table)
-        shapes = (without_older(tables, self._versions) for tables in by_type.values())
-        return [(names_of(newest), older) for newest, older in shapes]
+def _nothing() -> Mapping[str, float]:
+    return {}
 
 
 class _Pair:
     """Tables of two headers that have a name of a column in common, which may be read as one."""
 
-    def __init__(self, first: _Group, other: _Group) -> None:
+    def __init__(self, first: Group, other: Group) -> None:
         self.groups = (first, other)
 
     def may_hold(self, asked: Asked) -> bool:
@@ -107,23 +88,29 @@ class _Pair:
 class TableAnswers:
     """The answers that a query over tables gives. Thread-safe."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, embedder: TextEmbedder) -> None:
         self._catalog = catalog
         self._tables = Tables(catalog)
+        self._meanings = Meanings(embedder)
         self._lock = threading.Lock()
-        self._groups: tuple[object, list[_Group]] | None = None
+        self._groups: tuple[object, list[Group]] | None = None
         self._latest: tuple[object, TableAnswer | None] | None = None
-        self._pairs: tuple[Sequence[_Group], list[_Pair]] | None = None
+        self._pairs: tuple[Sequence[Group], list[_Pair]] | None = None
 
     def drop(self) -> None:
         """Drop what is kept in memory of tables, because a document is erased."""
         self._tables.drop()
+        self._meanings.drop()
         drop_words()
         with self._lock:
             self._groups = self._latest = self._pairs = None
 
-    def answer(self, question: str, filters: Filters) -> TableAnswer | None:
-        """Return the answer that a query over tables gives; None where it needs no table, or none is surely meant."""
+    def answer(self, question: str, filters: Filters, found: Found = _nothing) -> TableAnswer | None:
+        """Return the answer that a query over tables gives; None where it needs no table, or none is surely meant.
+
+        `found` gives the score of each document that the search found for the question, of the best one's; it is
+        asked where the rules are not sure of a query.
+        """
         asked = asked_of(question)
         if asked is None or filters.languages:
             return None
@@ -131,10 +118,18 @@ class TableAnswers:
         with self._lock:
             if self._latest is not None and self._latest[0] == key:
                 return self._latest[1]
-        found = self._answer(asked, filters)
+        groups, is_whole = self._groups_of(filters)
+        answer = self._by_rules(asked, groups, is_whole=is_whole)
+        if answer is None or answer.outcome != "answer":
+            least = LIKELY if answer is None else LIKELIER
+            answer = self._by_meaning(asked, groups, found, least, is_whole=is_whole) or answer
         with self._lock:
-            self._latest = key, found
-        return found
+            self._latest = key, answer
+        return answer
+
+    def groups(self, filters: Filters) -> list[Group]:
+        """Return the tables that may be asked, those of one header together."""
+        return self._groups_of(filters)[0]
 
     def questions_of(self, info: DocumentInfo) -> Iterator[str]:
         """Yield questions that the tables of a document are likely to answer, in its language."""
@@ -142,8 +137,8 @@ class TableAnswers:
             if one.read is not None:
                 yield from questions_of(one.read, info.label, info.language)
 
-    def _answer(self, asked: Asked, filters: Filters) -> TableAnswer | None:
-        groups, is_whole = self._groups_of(filters)
+    def _by_rules(self, asked: Asked, groups: Sequence[Group], *, is_whole: bool) -> TableAnswer | None:
+        """Return the answer of a query by rules, which account for every word, or for all but one."""
         found: list[tuple[Understood, list[Table]]] = []
         may_lack = 1 if any(asked.has(task) for task in _COMPUTED) else 0
         for group in groups:
@@ -162,7 +157,43 @@ class TableAnswers:
             return self._best(asked, near, is_whole=is_whole) if near else None
         return None
 
-    def _joined(self, asked: Asked, groups: Sequence[_Group]) -> list[tuple[Understood, list[Table]]]:
+    def _by_meaning(
+        self, asked: Asked, groups: Sequence[Group], found: Found, least: float, *, is_whole: bool
+    ) -> TableAnswer | None:
+        """Return the answer of the query that is meant most likely; None where none has the `least` probability.
+
+        So it is where the text model fails, as the search then says.
+        """
+        if not groups or not self._meanings.are_there:
+            return None
+        try:
+            question = QuestionMeaning(asked, self._meanings)
+            chances, none = weights().chances(question)
+            if none > NO_TABLE and not asked.tasks:
+                return None
+            about = meant(question, groups, found(), self._meanings)
+            ranked = rank(question, [(shape, prior) for shape, prior, _older in about], weights(), (chances, none))
+        except (DocMindError, OSError, RuntimeError):
+            return None
+        left_out = {id(shape): older for shape, _prior, older in about}
+        for one in ranked:
+            if one.probability < least:
+                return None
+            older = left_out[id(one.shape)]
+            understood = Understood(one.tables, one.query, one.probability, (), is_sure=one.probability >= SURE)
+            try:
+                result = run(understood.query, understood.tables)
+                earlier = self._earlier(understood, older)
+                answer = told(
+                    understood, result, asked.language, self._catalog, older=older, earlier=earlier, is_whole=is_whole
+                )
+            except (SlowQueryError, DamagedError):
+                return None
+            if answer is not None:
+                return answer
+        return None
+
+    def _joined(self, asked: Asked, groups: Sequence[Group]) -> list[tuple[Understood, list[Table]]]:
         """Return the readings of a question over two tables that are read as one."""
         found: list[tuple[Understood, list[Table]]] = []
         for pair in self._pairs_of(groups):
@@ -174,7 +205,7 @@ class TableAnswers:
                     found.append((understood, []))
         return found
 
-    def _pairs_of(self, groups: Sequence[_Group]) -> list[_Pair]:
+    def _pairs_of(self, groups: Sequence[Group]) -> list[_Pair]:
         """Return the tables that may be read as one; kept for one state."""
         with self._lock:
             kept = self._pairs
@@ -237,7 +268,7 @@ class TableAnswers:
         same = replace(understood, tables=tuple(table for table in known if table.doc_id == latest.doc_id))
         return Earlier(versions[latest.doc_id], same, run(same.query, same.tables))
 
-    def _groups_of(self, filters: Filters) -> tuple[list[_Group], bool]:
+    def _groups_of(self, filters: Filters) -> tuple[list[Group], bool]:
         """Return the tables that are asked by their headers, and whether none was left out; kept for one state."""
         key = filters, self._catalog.epoch()
         with self._lock:
@@ -249,7 +280,7 @@ class TableAnswers:
         for table in tables:
             by_header.setdefault(tuple(fold(name.lower()) for name in table.header), []).append(table)
         versions = self._catalog.versions({table.doc_id for table in tables}) if tables else {}
-        groups = [_Group(one, versions) for one in by_header.values()]
+        groups = [Group(one, versions) for one in by_header.values()]
         with self._lock:
             if is_whole:  # else the next question reads further documents
                 self._groups = key, groups
@@ -274,33 +305,3 @@ class TableAnswers:
 def _is_about(understood: Understood) -> bool:
     """Return whether a reading that leaves a word out limits its rows, or is of a column that the question names."""
     return bool(understood.query.filters) or understood.is_named
-
-
-def without_older(
-    group: Sequence[Table], versions: Mapping[str, Version] = MappingProxyType({})
-) -> tuple[list[Table], list[Table]]:
-    """Return tables of one shape without those that are older versions of others, and what was left out.
-
-    The newest come first. A table is an older version of one in a newer version of its document, or of one in another
-    document that has most of its rows.
-    """
-    kept: list[Table] = []
-    older: list[Table] = []
-    held: list[set[tuple[str, ...]]] = []
-    there = [versions[doc_id] for doc_id in {table.doc_id for table in group} if doc_id in versions]
-    for table in group:
-        own = versions.get(table.doc_id)
-        if own is not None and any(one.series == own.series and one.is_after(own) for one in there):
-            older.append(table)
-            continue
-        rows = {row.shown for row in table.rows}
-        same = [
-            n for n, other in enumerate(held)
-            if kept[n].doc_id != table.doc_id and len(rows & other) > _SAME * min(len(rows), len(other))
-        ]  # fmt: skip
-        if same and rows:
-            older.append(table)
-            continue
-        kept.append(table)
-        held.append(rows)
-    return kept, older

@@ -91,8 +91,8 @@ class Understood:
     is_named: bool = False
 
 
-def understand(asked: Asked, names: Names) -> Understood | None:
-    """Return the query that a question means for tables of one shape; None where it means none."""
+def read_by_rules(asked: Asked, names: Names) -> tuple[Reading, bool]:
+    """Return what the words of a question stand for in tables of one shape, and whether their names are those meant."""
     r = Reading(asked, names)
     for at in asked.task_words:
         r.by[at] = "task"
@@ -116,12 +116,19 @@ def understand(asked: Asked, names: Names) -> Understood | None:
     find_times(r)
     find_roles(r)
     find_directions(r)
-    if not find_titles(r):
-        return None
+    is_titled = find_titles(r)
     find_weekdays(r)
     find_flags(r)
     find_signs(r)
     find_kind_words(r)
+    return r, is_titled
+
+
+def understand(asked: Asked, names: Names) -> Understood | None:
+    """Return the query that a question means for tables of one shape; None where it means none."""
+    r, is_titled = read_by_rules(asked, names)
+    if not is_titled:
+        return None
     if any(text in ASKED_COLUMNS and by == "light" for text, by in zip(r.texts[:2], r.by, strict=False)):
         return None  # `when` asks for what no column tells
     leftover = tuple(word.raw for word, by in zip(r.words, r.by, strict=True) if not by)

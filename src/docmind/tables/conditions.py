@@ -1,0 +1,271 @@
+"""The conditions on rows that a question may mean: those of the rules, and others by letters, meaning and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+
+from docmind.language import is_form
+from docmind.tables.asking import COMPARED, TIMED
+from docmind.tables.evidence import Evidence, likeness
+from docmind.tables.query import Filter, Operator
+from docmind.tables.shapes import letters_shared, plain
+from docmind.tables.values import is_year
+from docmind.tables.wordlists import MONTHS, NUMBER_WORDS, SHORT_MONTHS
+from docmind.tables.words import words_of
+
+Kind = Literal["rule", "letters", "meaning", "number", "flag", "empty", "zero"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Conditions = tuple["Condition", ...]
+_MOST: dict[Kind, int] = {"letters": 5, "meaning": 6, "number": 4, "flag": 4, "empty": 4, "zero": 4}
+_PAIRED: dict[Kind, int] = {"letters": 4, "meaning": 4, "number": 2, "flag": 2, "empty": 2, "zero": 1}
+"""How many conditions of a kind are tried alone, and in pairs."""
+_PAIRS = 6  # of conditions that a difference compares
+_SHARED = 0.55  # of the letters of two words
+_ALIKE = 0.4  # cosine of a phrase and a cell
+_BY_MEANING = 3  # cells of a column
+_LEAST = 4  # letters of a word that is compared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """A condition, how far it accounts for each word `(words,)`, what found it, and how sure its likeness is, 0..1."""
+
+    filter: Filter
+    covers: np.ndarray
+    kind: Kind
+    likeness: float = 1.0
+
+
+class ConditionsMeant:
+    """The conditions that a question may mean for tables of one shape.
+
+    `ruled` are those that the rules found, `sets` those that may hold together, `pairs` two whose rows may be compared,
+    with what holds for both.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._e, self._r = evidence, evidence.reading
+        self._count = len(evidence.words)
+        self.ruled: Conditions = tuple(self._ruled())
+        known = {one.filter for one in self.ruled}
+        found: dict[Filter, Condition] = {}
+        for one in self._others():
+            if one.filter not in known:
+                found.setdefault(one.filter, one)
+        content = evidence.question.content
+        self._best: dict[Kind, list[Condition]] = {
+            kind: sorted(
+                (one for one in found.values() if one.kind == kind),
+                key=lambda one: -(one.covers[content].sum() + 0.3 * one.likeness),
+            )
+            for kind in KINDS[1:]
+        }
+        self.pairs = list(self._pairs())[:_PAIRS]
+        self.sets = self._sets()
+
+    def _top(self, most: dict[Kind, int]) -> list[Condition]:
+        return [one for kind, count in most.items() for one in self._best[kind][:count]]
+
+    def _ruled(self) -> Iterator[Condition]:
+        r, words = self._r, self._e.words
+        for key, values in r.values.items():
+            column, is_negated = key
+            own = {word.root for value in values for word in words_of(str(value))}
+            others = {
+                word.root for k, held in r.values.items() if k != key for one in held for word in words_of(str(one))
+            }
+            covers = np.array(
+                [
+                    float(by == "value" and (word.root in own or word.root not in others))
+                    for word, by in zip(words, r.by, strict=True)
+                ]
+            )
+            operator: Operator = "not in" if is_negated else "in"
+            yield Condition(Filter(column, operator, tuple(sorted(values, key=str))), covers, "rule")
+        for one in r.filters:
+            is_text = r.columns[one.column].type == "text"
+            by_number = [by in ("date", "number", "negation") or (by == "value" and not is_text) for by in r.by]
+            covers = by_number if any(by_number) else [by == "value" for by in r.by]
+            yield Condition(one, np.array(covers, float), "rule")
+
+    def _others(self) -> Iterator[Condition]:
+        for column, one in enumerate(self._e.columns):
+            sure = float(max(likeness(self._e.phrase_like[column]), self._e.word_like[column]))
+            covers = self._e.covers[:, column]
+            if one.type == "text":
+                yield from self._by_letters(column)
+                yield from self._by_meaning(column)
+            elif one.type == "bool":
+                for said in (1.0, 0.0):
+                    yield Condition(Filter(column, "=", (said,)), covers, "flag", sure)
+            elif column in self._e.numbers and column not in self._e.keys and 0.0 in self._r.names.numbers[column]:
+                yield Condition(Filter(column, "=", (0.0,)), covers, "zero", sure)
+                yield Condition(Filter(column, ">", (0.0,)), covers, "zero", sure)
+            if one.type not in ("bool", "empty") and self._e.shape.has_gaps[column]:
+                yield Condition(Filter(column, "is null"), covers, "empty", sure)
+                yield Condition(Filter(column, "is not null"), covers, "empty", sure)
+        yield from self._numbers()
+
+    def _by_letters(self, column: int) -> Iterator[Condition]:
+        """Yield conditions on cells of which a word is alike: in another form, misspelt, or cut short."""
+        held, different = self._e.shape.words[column], len(self._e.shape.different[column])
+        for at, word in enumerate(self._e.words):
+            is_free = self._e.question.content[at] and self._r.by[at] not in _TAKEN
+            if not is_free or len(word.text) < _LEAST:
+                continue
+            found: dict[float, set[str]] = {}
+            for other, cells in held.items():
+                shared = _letters(word.text, other, self._e.question.asked.language, is_name=word.raw[:1].isupper())
+                if shared >= _SHARED and len(cells) <= max(8, different // 2):
+                    found.setdefault(round(shared, 1), set()).update(cells)
+            for shared, cells in sorted(found.items(), reverse=True)[:2]:
+                covers = self._over(at, at + 1, shared)
+                yield Condition(Filter(column, "in", tuple(sorted(cells))), covers, "letters", shared)
+
+    def _by_meaning(self, column: int) -> Iterator[Condition]:
+        """Yield conditions on the cells that are most alike in meaning to a phrase."""
+        question, (texts, vectors) = self._e.question, self._e.shape.values[column]
+        if not texts or not question.spans:
+            return
+        cosines, count = question.phrases @ vectors.T, 0
+        for best in np.argsort(-cosines, axis=None)[: 4 * _BY_MEANING]:
+            phrase, cell = divmod(int(best), len(texts))
+            start, end = question.spans[phrase]
+            if cosines[phrase, cell] < _ALIKE or count == _BY_MEANING:
+                return
+            if not any(by in ("date", "number") for by in self._r.by[start:end]):
+                sure = float(likeness(cosines[phrase, cell]))
+                count += 1
+                yield Condition(Filter(column, "in", (texts[cell],)), self._over(start, end, sure), "meaning", sure)
+
+    def _numbers(self) -> Iterator[Condition]:
+        """Yield conditions on columns of numbers by a number, with or without a comparison before it."""
+        texts = [word.text for word in self._e.words]
+        for at, word in enumerate(self._e.words):
+            spelled = NUMBER_WORDS.get(word.text)
+            if self._r.by[at] == "rank" or not (word.text[0].isdigit() or spelled):
+                continue
+            try:
+                value = float(spelled or word.root)
+            except ValueError:
+                continue
+            sign, start = _compared(texts, at)
+            if spelled and not sign:
+                continue
+            for column in self._e.numbers:
+                is_time = is_year(value) == (column in self._e.shape.years)
+                if (sign and is_time) or value in self._r.names.numbers[column]:
+                    sure = 0.5 + 0.5 * float(max(likeness(self._e.phrase_like[column]), self._e.word_like[column]))
+                    yield Condition(
+                        Filter(column, sign or "=", (value,)), self._over(start, at + 1, 1.0), "number", sure
+                    )
+
+    def _over(self, start: int, end: int, sure: float) -> np.ndarray:
+        covers = np.zeros(self._count)
+        covers[start:end] = sure
+        return covers
+
+    def _pairs(self) -> Iterator[tuple[Conditions, Condition, Condition]]:
+        """Yield two months, years, or cells of one column, with the conditions of the rules on other columns."""
+        words = self._e.words
+        months = [
+            (at, Filter(0, "month", (f"{MONTHS[word.text]:02}",)))
+            for at, word in enumerate(words)
+            if word.text in MONTHS and (word.text not in SHORT_MONTHS or self._r.by[at] == "date")
+        ]
+        years = [
+            (at, Filter(0, "between", (word.text, f"{word.text}-12-31")))
+            for at, word in enumerate(words)
+            if len(word.text) == 4 and word.text.isdigit() and is_year(float(word.text))
+        ]
+        dates = [at for at, one in enumerate(self._e.columns) if one.type == "date"][:2]
+        for named in (months, years):
+            for column in dates if len(named) == 2 else ():
+                first, second = (
+                    Condition(Filter(column, one.operator, one.values), self._over(at, at + 1, 1.0), "rule")
+                    for at, one in named
+                )
+                yield self._beside(column), first, second
+        valued = np.array([float(by == "value") for by in self._r.by])
+        cells = [
+            Condition(Filter(column, "in", tuple(sorted(held))), valued, "rule")
+            for column, held in dict.fromkeys((one, held) for one, held, is_negated in self._r.runs if not is_negated)
+        ]
+        cells += [*self._best["letters"][:4], *self._best["meaning"][:5]]
+        for one, other in combinations(cells, 2):
+            is_apart = one.kind == other.kind == "rule" or not (one.covers * other.covers).any()
+            is_of_one = one.filter.column == other.filter.column
+            if is_of_one and is_apart and set(one.filter.values).isdisjoint(other.filter.values):
+                yield self._beside(one.filter.column), one, other
+
+    def _beside(self, column: int) -> Conditions:
+        return tuple(one for one in self.ruled if one.filter.column != column)
+
+    def _sets(self) -> list[Conditions]:
+        """Return what may hold together: the rules', some of them, and others beside or in place of them."""
+        plain_sets = [self.ruled, *(tuple(x for x in self.ruled if x is not one) for one in self.ruled), ()]
+        sets = list(plain_sets)
+        for base in plain_sets[:3]:
+            for one in self._top(_MOST):
+                kept = (x for x in base if x.filter.column != one.filter.column and not _overlap(x, one))
+                sets.append((*kept, one))
+        taken = {one.filter.column for one in self.ruled}
+        for one, other in combinations(self._top(_PAIRED), 2):
+            columns = {one.filter.column, other.filter.column}
+            if len(columns) == 2 and columns.isdisjoint(taken) and not _overlap(one, other):
+                sets.append((*self.ruled, one, other))
+        for beside, one, other in self.pairs:
+            if one.filter.operator == "in":  # either of two cells
+                either = Filter(
+                    one.filter.column, "in", tuple(sorted({*one.filter.values, *other.filter.values}, key=str))
+                )
+                covers = np.maximum(one.covers, other.covers)
+                sets.append((*beside, Condition(either, covers, one.kind, min(one.likeness, other.likeness))))
+        by_filters: dict[frozenset[Filter], Conditions] = {}
+        for one in sets:
+            by_filters.setdefault(frozenset(condition.filter for condition in one), one)
+        return list(by_filters.values())
+
+
+_TAKEN = frozenset({"value", "date", "number", "task", "light", "asked"})
+"""What a word is taken for that needs no cell."""
+
+
+def filters_of(conditions: Sequence[Condition]) -> tuple[Filter, ...]:
+    """Return the conditions of a query."""
+    return tuple(one.filter for one in conditions)
+
+
+def _overlap(one: Condition, other: Condition) -> bool:
+    """Return whether two conditions account for one word."""
+    return bool((one.covers * other.covers > 0.5).any())
+
+
+def _letters(word: str, other: str, language: str, *, is_name: bool) -> float:
+    """Return how sure two words are one by what they are written with, 0..1."""
+    if plain(word) == plain(other):
+        return 1.0
+    if word[0] == other[0] and is_form(word, other, language):
+        return 0.9
+    shared = letters_shared(word, other) if abs(len(word) - len(other)) < 4 else 0.0
+    if min(len(word), len(other)) > _LEAST and (word.startswith(other) or other.startswith(word)):
+        return max(shared, 0.75)
+    if min(len(word), len(other)) > _LEAST and (word in other or other in word):
+        return max(shared, 0.65)
+    return max(shared, _SHARED) if is_name and word[:3] == other[:3] else shared
+
+
+def _compared(texts: Sequence[str], at: int) -> tuple[Operator | Literal[""], int]:
+    """Return the comparison that stands before a number, and its first word; "" and the number where there is none."""
+    signs: dict[str, Operator] = {">": ">", ">=": ">=", "<": "<", "<=": "<=", "after": ">", "before": "<"}
+    for size in (3, 2, 1):
+        before = tuple(texts[max(0, at - size) : at])
+        found = COMPARED.get(before) or TIMED.get(before)
+        if len(before) == size and found in signs:
+            return signs[found], at - size
+    return "", at
