@@ -275,7 +275,7 @@ class DirectAnswers:
             best = max((hit.score for hit in hits), default=0.0)
             return {hit.doc_id: hit.score / best for hit in reversed(hits)} if best > 0 else {}
 
-        return self.tables.answer(question, scope.filters, found)
+        return self.tables.answer(question, scope.filters, found, scope.search_words)
 
     def _found(self, question: str, scope: Scope) -> MultimodalResult:
         """Return what the search finds for a question; raises what the search does."""

@@ -68,7 +68,7 @@ class Standing(NamedTuple):
     """How a column stands to the others of its type by one measure, `(columns,)` each.
 
     `distance` in standard deviations from their mean, -4..4; `rank` the number of those before it, at most 4; `margin`
-    to the best other.
+    to the best other, 0.2 where there is none.
     """
 
     distance: np.ndarray
@@ -81,7 +81,7 @@ class Evidence:
 
     `shared` is how far words are those of a header, `covers` that or their meaning; `titled` how far a word is one of
     the title, `stands` how far it needs no column. Cosines with the header: `phrase` of the best phrase, `free` of the
-    best one that names no cell, `question` of all words, and `rest` of those that name no cell.
+    best one that names no cell and no task, `question` of all words, and `rest` of those that name no cell.
     """
 
     def __init__(self, question: QuestionMeaning, shape: Shape, reading: Reading) -> None:

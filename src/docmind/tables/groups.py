@@ -18,6 +18,8 @@ from docmind.tables.ranking import Prior
 from docmind.tables.shapes import Meanings, Shape, parted
 
 MOST = 5  # shapes whose queries are weighed for one question
+COMPARED = 100  # groups whose titles and headers are compared by their meaning, those with most words first
+ROWS, COLUMNS = 20_000, 60  # of tables of one shape; queries over larger ones are made by rules alone
 _SAME = 0.5  # of the rows of a table that an older version of it has
 _TITLE, _HEADERS = 200, 300  # characters of the titles and of the headers by which a table is compared
 _BEGINNING = 4  # letters of a word by which it is looked for in a table
@@ -64,9 +66,16 @@ class Group:
         return f"{parted(' '.join(first.titles))[:_TITLE]}: {', '.join(map(parted, first.header))[:_HEADERS]}"
 
     def shapes(self, meanings: Meanings) -> list[tuple[Shape, list[Table]]]:
-        """Return them by their shapes, with the older versions that were left out. Raises what the model raises."""
+        """Return them by their shapes, with the older versions that were left out; none of those that are too large.
+
+        Raises what the model raises.
+        """
         if self._shapes is None:
-            self._shapes = [(Shape(names, meanings), older) for names, older in self.names]
+            self._shapes = [
+                (Shape(names, meanings), older)
+                for names, older in self.names
+                if len(names.columns) <= COLUMNS and sum(len(table.rows) for table in names.tables) <= ROWS
+            ]
         return self._shapes
 
 
@@ -80,11 +89,13 @@ def meant(
     if not groups:
         return []
     words = [word.text for word, is_content in zip(question.asked.words, question.content, strict=True) if is_content]
-    like = meanings.of([group.card for group in groups]) @ question.vector
     shared = np.array(
         [sum(group.has(frozenset({word[:_BEGINNING]})) for word in words) / max(1, len(words)) for group in groups]
     )
     score = np.array([max((found.get(doc_id, 0.0) for doc_id in group.doc_ids), default=0.0) for group in groups])
+    near = np.argsort(-(_WORDS * shared + _FOUND * score))[:COMPARED]
+    groups, shared, score = [groups[at] for at in near], shared[near], score[near]
+    like = meanings.of([group.card for group in groups]) @ question.vector
     order = np.argsort(-(_LIKE * like + _WORDS * shared + _FOUND * score))[:MOST]
     chosen: list[tuple[Shape, Prior, list[Table]]] = []
     for at in order:

@@ -162,10 +162,10 @@ class Meant:
         weight = np.where(question.content, 1.0, 0.15)
         covered = np.array([self._covered(head) for head in self.heads])
         table = self._table()
-        known: dict[int, tuple[list[float], np.ndarray, np.ndarray]] = {}
+        known: dict[tuple[int, ...], tuple[list[float], np.ndarray, np.ndarray]] = {}
         found: list[np.ndarray] = []
         for head_no, conditions, query in self.candidates:
-            key = id(conditions) if query.less == () else -id(conditions[-1]) - id(conditions[-2])
+            key = tuple(map(id, conditions)) if query.less else (id(conditions),)
             if key not in known:
                 covers = np.max([one.covers for one in conditions], axis=0, initial=0.0)
                 covers = np.broadcast_to(covers, len(e.words)) if np.ndim(covers) == 0 else covers
@@ -252,12 +252,12 @@ class Meant:
         def least(*of: str) -> float:
             return min((one.likeness for one in conditions if one.kind in of), default=1.0)
 
-        denies = any(_denies(one.filter) for one in conditions)
+        is_empty = any(_is_of_nothing(one.filter) for one in conditions)
         return [
             *(float(kinds.count(kind)) for kind in KINDS),
             least("meaning"), least("letters"), least("flag", "empty", "number", "zero"),
             float(len(self.conditions.ruled) - kinds.count("rule")),
-            float(denies), float(self._is_denied), float(denies and self._is_denied), float(not conditions),
+            float(is_empty), float(self._is_denied), float(is_empty and self._is_denied), float(not conditions),
             float(any(one.filter.operator in _COMPARES for one in conditions)),
             float(any(one.filter.column in self.evidence.asked for one in conditions)),
             float(any(one.filter.column == self.evidence.which for one in conditions)),
@@ -334,7 +334,8 @@ class Meant:
 _COMPARES = frozenset({">", "<", ">=", "<=", "between"})
 
 
-def _denies(one: Filter) -> bool:
+def _is_of_nothing(one: Filter) -> bool:
+    """Return whether a condition speaks of what is not there, or of 0."""
     return one.operator in ("not in", "is null") or one.values == (0.0,)
 
 

@@ -51,6 +51,7 @@ _COMPUTED: tuple[Task, ...] = (
 """Kinds of questions of which quotes tell less than a query that leaves one word out."""
 LIKELY, SURE = 0.35, 0.95  # probabilities of a query from which its answer is shown, and is told as sure
 LIKELIER = 0.25  # that of one that is shown in place of one that the rules are not sure of
+_LATEST = 4  # answers that are kept: a follow-up is asked in several ways
 NO_TABLE = math.log(0.9)  # of that no table is meant: then none is read
 Found = Callable[[], Mapping[str, float]]
 
@@ -94,7 +95,7 @@ class TableAnswers:
         self._meanings = Meanings(embedder)
         self._lock = threading.Lock()
         self._groups: tuple[object, list[Group]] | None = None
-        self._latest: tuple[object, TableAnswer | None] | None = None
+        self._latest: dict[object, TableAnswer | None] = {}
         self._pairs: tuple[Sequence[Group], list[_Pair]] | None = None
 
     def drop(self) -> None:
@@ -103,28 +104,32 @@ class TableAnswers:
         self._meanings.drop()
         drop_words()
         with self._lock:
-            self._groups = self._latest = self._pairs = None
+            self._groups = self._pairs = None
+            self._latest = {}
 
-    def answer(self, question: str, filters: Filters, found: Found = _nothing) -> TableAnswer | None:
+    def answer(self, question: str, filters: Filters, found: Found = _nothing, about: str = "") -> TableAnswer | None:
         """Return the answer that a query over tables gives; None where it needs no table, or none is surely meant.
 
         `found` gives the score of each document that the search found for the question, of the best one's; it is
-        asked where the rules are not sure of a query.
+        asked where the rules are not sure of a query. `about` are the words that were searched for, where they are
+        others than the question.
         """
         asked = asked_of(question)
         if asked is None or filters.languages:
             return None
-        key = question, filters, self._catalog.epoch()
+        key = question, filters, about, self._catalog.epoch()
         with self._lock:
-            if self._latest is not None and self._latest[0] == key:
-                return self._latest[1]
+            if key in self._latest:
+                return self._latest[key]
         groups, is_whole = self._groups_of(filters)
         answer = self._by_rules(asked, groups, is_whole=is_whole)
         if answer is None or answer.outcome != "answer":
             least = LIKELY if answer is None else LIKELIER
             answer = self._by_meaning(asked, groups, found, least, is_whole=is_whole) or answer
         with self._lock:
-            self._latest = key, answer
+            while len(self._latest) >= _LATEST:
+                del self._latest[next(iter(self._latest))]
+            self._latest[key] = answer
         return answer
 
     def groups(self, filters: Filters) -> list[Group]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from datetime import date
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from docmind.embedding import TextEmbedder, VectorCache, is_measured, of_many_languages
+from docmind.embedding import TextEmbedder, VectorCache, is_measured, is_multilingual, of_many_languages
 from docmind.tables.naming import Names
 from docmind.tables.query import Filter
 from docmind.tables.values import Sql, is_year
@@ -19,8 +20,11 @@ from docmind.tables.words import is_function, words_of
 VECTORS = 12_000  # of phrases, headers and cells that are kept in memory, 1.5 KB each
 _TOLD_APART = 80  # different cells of a column whose meanings are compared with a question
 _LONGEST = 48  # characters of such a cell
+_MOST_TEXTS = 400  # such cells of a table, those of the columns with the fewest first
+_MASKS = 200  # conditions whose rows are kept
 _READ = 400  # different cells of a column whose words are compared by their letters
 _LEAST = 4  # letters of such a word
+_SIGNS = {"=": operator.eq, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 _PARTS = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|_+|(?<=[^\W\d_])(?=\d)")
 
 
@@ -33,25 +37,32 @@ class Meanings:
     def __init__(self, embedder: TextEmbedder) -> None:
         self._embedder = embedder
         self._kept = VectorCache(VECTORS, "tables")
+        self._drops = 0
 
     @property
     def are_there(self) -> bool:
-        return is_measured(self._embedder)
+        return is_measured(self._embedder) and is_multilingual(self._embedder)
 
     def of(self, texts: Sequence[str]) -> np.ndarray:
         """Return unit vectors `(n, d)`, float32. Raises what the model raises."""
         if not texts:
             return np.zeros((0, 1), np.float32)
-        return self._kept.rows(self._embedder.fingerprint, texts, self._made)
+        drops = self._drops
+        found = self._kept.rows(self._embedder.fingerprint, texts, self._made)
+        if drops != self._drops:  # a document was erased meanwhile, of which a text may be
+            self._kept.drop()
+        return found
 
     def drop(self) -> None:
         """Drop what is kept, because a document is erased."""
+        self._drops += 1
         self._kept.drop()
 
     def _made(self, texts: Sequence[str]) -> np.ndarray:
         vectors = self._embedder.embed_documents(texts)
         many = of_many_languages(self._embedder, vectors)
-        return vectors if many is None else many
+        assert many is not None  # else they are not there
+        return many
 
 
 def parted(name: str) -> str:
@@ -72,7 +83,7 @@ class Shape:
         self.header_words = [
             [word for word in words_of(parted(column.name)) if not is_function(word.text)] for column in names.columns
         ]
-        self.headers = meanings.of([parted(column.name) or "-" for column in names.columns])
+        self.headers = meanings.of([parted(column.name)[: 2 * _LONGEST] or "-" for column in names.columns])
         self.titles = [words_of(parted(" ".join(table.titles))) for table in names.tables]
         self.rows = [row for table in names.tables for row in table.values]
         self.cells = [[row[at] for row in self.rows] for at in range(len(names.columns))]
@@ -86,13 +97,15 @@ class Shape:
 
     @cached_property
     def values(self) -> list[tuple[list[str], np.ndarray]]:
-        """For each column the different cells that are short texts, with their vectors; none where there are many."""
-        found: list[tuple[list[str], np.ndarray]] = []
-        for column, different in zip(self.columns, self.different, strict=True):
-            is_told = column.type == "text" and len(different) <= _TOLD_APART
-            texts = [one for one in different if isinstance(one, str) and len(one) <= _LONGEST] if is_told else []
-            found.append((texts, self._meanings.of(texts)))
-        return found
+        """For each column the different cells that are short texts, with their vectors; none where they are many."""
+        room = _MOST_TEXTS
+        texts: list[list[str]] = [[] for _column in self.columns]
+        for at in sorted(range(len(self.columns)), key=lambda at: len(self.different[at])):
+            is_told = self.columns[at].type == "text" and len(self.different[at]) <= min(_TOLD_APART, room)
+            if is_told:
+                texts[at] = [one for one in self.different[at] if isinstance(one, str) and len(one) <= _LONGEST]
+                room -= len(texts[at])
+        return [(held, self._meanings.of(held)) for held in texts]
 
     @cached_property
     def centres(self) -> np.ndarray:
@@ -127,9 +140,13 @@ class Shape:
         """Return which rows conditions keep, `(rows,)` of bool."""
         mask = np.ones(len(self.rows), bool)
         for one in conditions:
-            if one not in self._kept:
-                self._kept[one] = np.array([_holds(one, cell) for cell in self.cells[one.column]], bool)
-            mask &= self._kept[one]
+            kept = self._kept.get(one)
+            if kept is None:
+                kept = np.array([_holds(one, cell) for cell in self.cells[one.column]], bool)
+                if len(self._kept) >= _MASKS:
+                    self._kept.clear()
+                self._kept[one] = kept
+            mask &= kept
         return mask
 
 
@@ -161,13 +178,10 @@ def _is_within(one: Filter, cell: Sql) -> bool:
     return isinstance(cell, float) and len(numbers) == len(one.values) > 0 and _compares(one.operator, cell, numbers)
 
 
-def _compares(operator: str, cell: Any, values: Sequence[Any]) -> bool:
-    if operator == "between":
+def _compares(sign: str, cell: Any, values: Sequence[Any]) -> bool:
+    if sign == "between":
         return values[0] <= cell <= values[1]
-    other = values[0]
-    return {"=": cell == other, ">": cell > other, ">=": cell >= other, "<": cell < other, "<=": cell <= other}[
-        operator
-    ]
+    return _SIGNS[sign](cell, values[0])
 
 
 def letters_shared(one: str, other: str) -> float:
