@@ -29,6 +29,7 @@ from docmind.tables.values import ColumnType
 from docmind.tables.wordlists import CURRENCIES
 
 HEADS, SETS = 20, 9  # of a table whose pairs are weighed
+OPEN = 0.7  # of a word that nothing accounts for
 TOLD = 10  # queries that are told, the likeliest first
 _VECTOR = 4.0  # what the vector of a question is multiplied by beside its phrases, which are 0 or 1
 _TYPES: tuple[ColumnType, ...] = ("text", "number", "date", "duration", "bool")
@@ -56,12 +57,13 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A query for tables of a shape, and the probability that it is meant."""
+    """A query for tables of a shape, the probability that it is meant, and the words that nothing accounts for."""
 
     shape: Shape
     tables: tuple[Table, ...]
     query: TableQuery
     probability: float
+    leftover: tuple[str, ...]
 
 
 class Weights:
@@ -175,16 +177,19 @@ class Meant:
             open_ = (1 - np.clip(np.maximum(covered[head_no], covers), 0, 1)) * weight
             fit = [
                 open_.sum(), open_.max(initial=0.0), (open_ * question.names).sum(), open_.sum() / weight.sum(),
-                float((open_ > 0.7).sum()),
+                float((open_ > OPEN).sum()),
             ]  # fmt: skip
             joint = [*fit, *self._result(self.heads[head_no], query, mask), *self._agrees(query)]
             found.append(np.concatenate([self.head_features[head_no], of_set, table, joint]))
         return np.array(found)
 
-    def ranked(self, query: TableQuery, probability: float) -> Ranked:
+    def ranked(self, one: Candidate, probability: float) -> Ranked:
         """Return a query with its probability, and with the column that tells more where its label is a code."""
-        named = replace(query, name=name_beside(self.evidence.reading, query))
-        return Ranked(self.shape, self.shape.names.tables, named, probability)
+        named = replace(one.query, name=name_beside(self.evidence.reading, one.query))
+        covers = np.max([self._covered(self.heads[one.head]), *(two.covers for two in one.conditions)], axis=0)
+        is_open = self._question.content & (covers < 1 - OPEN)
+        leftover = tuple(word.raw for word, is_left in zip(self.evidence.words, is_open, strict=True) if is_left)
+        return Ranked(self.shape, self.shape.names.tables, named, probability, leftover)
 
     def _head(self, head: Head) -> list[float]:
         """Return the features of a head: what is asked for, its column, its group, and what names its rows."""
@@ -378,7 +383,7 @@ def rank(
     best = sorted(summed, key=lambda key: -summed[key])[:TOLD]
     if summed[best[0]] <= shares[-1]:
         return []
-    return [found[first[key]][0].ranked(found[first[key]][1].query, summed[key]) for key in best]
+    return [found[first[key]][0].ranked(found[first[key]][1], summed[key]) for key in best]
 
 
 def _said_of(meant: Meant, one: Candidate) -> tuple[object, ...]:

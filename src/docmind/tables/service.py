@@ -49,6 +49,7 @@ _COMPUTED: tuple[Task, ...] = (
     "last",
 )
 """Kinds of questions of which quotes tell less than a query that leaves one word out."""
+_SUMS: tuple[Task, ...] = ("count", "sum", "mean", "median")
 LIKELY, SURE = 0.35, 0.95  # probabilities of a query from which its answer is shown, and is told as sure
 LIKELIER = 0.25  # that of one that is shown in place of one that the rules are not sure of
 _LATEST = 4  # answers that are kept: a follow-up is asked in several ways
@@ -182,10 +183,13 @@ class TableAnswers:
             return None
         left_out = {id(shape): older for shape, _prior, older in about}
         for one in ranked:
-            if one.probability < least:
-                return None
+            is_sure = one.probability >= SURE
+            is_whole_sum = one.query.task in _SUMS and not one.query.filters and one.query.group is None
+            if one.probability < least or (is_whole_sum and one.leftover and not is_sure):
+                return None  # of sums over all rows, with a word left over, every third is right
             older = left_out[id(one.shape)]
-            understood = Understood(one.tables, one.query, one.probability, (), is_sure=one.probability >= SURE)
+            leftover = () if is_sure else one.leftover
+            understood = Understood(one.tables, one.query, one.probability, leftover, is_sure=is_sure)
             try:
                 result = run(understood.query, understood.tables)
                 earlier = self._earlier(understood, older)
