@@ -376,4 +376,3 @@ def _plain(value: Any) -> str:
         return f"{float(text):.6g}"
     except ValueError:
         return text
-
