@@ -29,7 +29,7 @@ from docmind.records.search import Filters
 from docmind.tables.asking import asked_of
 from docmind.tables.candidates import COMPUTED, EXTREMES, Candidate, Head
 from docmind.tables.evidence import QuestionMeaning
-from docmind.tables.groups import meant
+from docmind.tables.groups import meant, scores_of
 from docmind.tables.ranking import Meant, Prior, Weights, asked_features, none_features
 from docmind.tables.service import TableAnswers
 from docmind.tables.shapes import Meanings, Shape
@@ -91,21 +91,16 @@ def cases_of(pile: Path) -> Iterator[Case]:
         model = open_text_model(docmind.configured)
         meanings = Meanings(model)
         groups = TableAnswers(docmind.vault.catalog, model).groups(Filters())
-        shapes = {shape.names.tables[0].document: shape for group in groups for shape, _older in group.shapes(meanings)}
+        shapes = {shape.names.tables[0].document: shape for group in groups for shape in group.shapes(meanings)}
         for row in rows:
             asked = asked_of(row["q"])
             if asked is None:
                 continue
             question = QuestionMeaning(asked, meanings)
-            hits = docmind.search(Query(row["q"])).hits
-            best = max((hit.score for hit in hits), default=1.0) or 1.0
-            found: dict[str, float] = {}
-            for hit in hits:
-                found.setdefault(hit.doc_id, hit.score / best)
+            found = scores_of(docmind.search(Query(row["q"])).hits)
             gold = row if row["task"] != "none" else None
             own = shapes.get(Path(row["doc"]).name) if gold else None
-            about = [(shape, prior) for shape, prior, _older in meant(question, groups, found, meanings)]
-            yield Case(row["pile"], gold, question, about, own)
+            yield Case(row["pile"], gold, question, meant(question, groups, found, meanings), own)
 
 
 def _papers_beside(docmind: DocMind, number: int) -> list[dict[str, Any]]:

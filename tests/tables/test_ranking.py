@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -37,11 +39,10 @@ St Budeaux,1963,,PL5 1RL
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> DocMind:
-    docmind = DocMind(plain_in(tmp_path_factory.mktemp("desk")))
-    docmind.__enter__()
-    docmind.add([Upload("bathing.csv", BATHING.encode()), Upload("libraries.csv", LIBRARIES.encode())])
-    return docmind
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
+    with DocMind(plain_in(tmp_path_factory.mktemp("desk"))) as docmind:
+        docmind.add([Upload("bathing.csv", BATHING.encode()), Upload("libraries.csv", LIBRARIES.encode())])
+        yield docmind
 
 
 @pytest.mark.slow

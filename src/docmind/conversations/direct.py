@@ -46,7 +46,7 @@ from docmind.records.query import Query
 from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, MultimodalResult
 from docmind.rich_text import clip, one_line
 from docmind.search import MultimodalSearch
-from docmind.tables import TableAnswer, TableAnswers
+from docmind.tables import TableAnswer, TableAnswers, scores_of
 from docmind.wording import _
 
 LISTED = 12  # documents of a list
@@ -271,9 +271,7 @@ class DirectAnswers:
         """Return the answer of a query over tables, of which the search tells where they may be."""
 
         def found() -> dict[str, float]:
-            hits = self._found(question, scope).hits
-            best = max((hit.score for hit in hits), default=0.0)
-            return {hit.doc_id: hit.score / best for hit in reversed(hits)} if best > 0 else {}
+            return scores_of(self._found(question, scope).hits)
 
         return self.tables.answer(question, scope.filters, found, scope.search_words)
 

@@ -68,6 +68,10 @@ class ConditionsMeant:
         self.pairs = list(self._pairs())[:_PAIRS]
         self.sets = self._sets()
 
+    def covered(self, conditions: Conditions) -> np.ndarray:
+        """Return how far conditions together account for each word `(words,)`."""
+        return np.max([np.zeros(self._count), *(one.covers for one in conditions)], axis=0)
+
     def _top(self, most: dict[Kind, int]) -> list[Condition]:
         return [one for kind, count in most.items() for one in self._best[kind][:count]]
 
@@ -95,7 +99,7 @@ class ConditionsMeant:
 
     def _others(self) -> Iterator[Condition]:
         for column, one in enumerate(self._e.columns):
-            sure = float(max(likeness(self._e.phrase_like[column]), self._e.word_like[column]))
+            sure = float(self._e.sure[column])
             covers = self._e.covers[:, column]
             if one.type == "text":
                 yield from self._by_letters(column)
@@ -160,7 +164,7 @@ class ConditionsMeant:
             for column in self._e.numbers:
                 is_time = is_year(value) == (column in self._e.shape.years)
                 if (sign and is_time) or value in self._r.names.numbers[column]:
-                    sure = 0.5 + 0.5 * float(max(likeness(self._e.phrase_like[column]), self._e.word_like[column]))
+                    sure = 0.5 + 0.5 * float(self._e.sure[column])
                     yield Condition(
                         Filter(column, sign or "=", (value,)), self._over(start, at + 1, 1.0), "number", sure
                     )

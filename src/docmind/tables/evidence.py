@@ -81,7 +81,8 @@ class Evidence:
 
     `shared` is how far words are those of a header, `covers` that or their meaning; `titled` how far a word is one of
     the title, `stands` how far it needs no column. Cosines with the header: `phrase` of the best phrase, `free` of the
-    best one that names no cell and no task, `question` of all words, and `rest` of those that name no cell.
+    best one that names no cell and no task, `question` of all words, and `rest` of those that name no cell. `sure` is
+    how far a word or a phrase is the header, 0..1.
     """
 
     def __init__(self, question: QuestionMeaning, shape: Shape, reading: Reading) -> None:
@@ -105,7 +106,8 @@ class Evidence:
         if free:
             self.cells_like = np.maximum(self.cells_like, (question.phrases[free] @ shape.centres.T).max(axis=0))
         self.word_like = self.shared.max(axis=0, initial=0.0)
-        self.score = np.maximum(self.word_like, likeness(self.phrase_like)) + 0.3 * self.question_like
+        self.sure = np.maximum(self.word_like, likeness(self.phrase_like))
+        self.score = self.sure + 0.3 * self.question_like
 
     @cached_property
     def label(self) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from docmind.documents import Version
 from docmind.language import fold
+from docmind.records.search import PageHit
 from docmind.tables.asking import Asked
 from docmind.tables.evidence import QuestionMeaning
 from docmind.tables.loading import Table, Unread
@@ -32,7 +33,7 @@ class Group:
 
     def __init__(self, tables: Sequence[Unread], versions: Mapping[str, Version]) -> None:
         self._tables, self._versions = tables, versions
-        self._shapes: list[tuple[Shape, list[Table]]] | None = None
+        self._shapes: list[Shape] | None = None
         self.header = frozenset(fold(name.lower()) for name in tables[0].header)
         self.doc_ids = {table.doc_id for table in tables}
 
@@ -65,14 +66,14 @@ class Group:
         first = self._tables[0]
         return f"{parted(' '.join(first.titles))[:_TITLE]}: {', '.join(map(parted, first.header))[:_HEADERS]}"
 
-    def shapes(self, meanings: Meanings) -> list[tuple[Shape, list[Table]]]:
-        """Return them by their shapes, with the older versions that were left out; none of those that are too large.
+    def shapes(self, meanings: Meanings) -> list[Shape]:
+        """Return them by their shapes; none of those that are too large.
 
         Raises what the model raises.
         """
         if self._shapes is None:
             self._shapes = [
-                (Shape(names, meanings), older)
+                Shape(names, meanings, older)
                 for names, older in self.names
                 if len(names.columns) <= COLUMNS and sum(len(table.rows) for table in names.tables) <= ROWS
             ]
@@ -81,10 +82,10 @@ class Group:
 
 def meant(
     question: QuestionMeaning, groups: Sequence[Group], found: Mapping[str, float], meanings: Meanings
-) -> list[tuple[Shape, Prior, list[Table]]]:
-    """Return the shapes that a question may be about, each with what speaks for it, and its older versions.
+) -> list[tuple[Shape, Prior]]:
+    """Return the shapes that a question may be about, each with what speaks for it.
 
-    `found` has the score of each document that the search found, of the best one's. Raises what the model raises.
+    `found` are scores as of `scores_of`. Raises what the model raises.
     """
     if not groups:
         return []
@@ -97,14 +98,20 @@ def meant(
     groups, shared, score = [groups[at] for at in near], shared[near], score[near]
     like = meanings.of([group.card for group in groups]) @ question.vector
     order = np.argsort(-(_LIKE * like + _WORDS * shared + _FOUND * score))[:MOST]
-    chosen: list[tuple[Shape, Prior, list[Table]]] = []
+    chosen: list[tuple[Shape, Prior]] = []
     for at in order:
         prior = Prior(
             float(like[at]), _rank(like, at), _margin(like, at), float(shared[at]), _rank(shared, at),
             float(score[at]), _rank(score, at), _margin(score, at),
         )  # fmt: skip
-        chosen += [(shape, prior, older) for shape, older in groups[at].shapes(meanings)]
+        chosen += [(shape, prior) for shape in groups[at].shapes(meanings)]
     return chosen[:MOST]
+
+
+def scores_of(hits: Sequence[PageHit]) -> dict[str, float]:
+    """Return the score of each document that a search found, as a part of the best one's; none where that is 0."""
+    best = max((hit.score for hit in hits), default=0.0)
+    return {hit.doc_id: hit.score / best for hit in reversed(hits)} if best > 0 else {}
 
 
 def _rank(values: np.ndarray, at: int) -> float:

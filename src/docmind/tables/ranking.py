@@ -19,9 +19,8 @@ from safetensors.numpy import load_file
 
 from docmind.tables.candidates import COMPUTED, EACH, EXTREMES, Candidate, Computed, Head, candidates_of, heads_of
 from docmind.tables.composing import name_beside
-from docmind.tables.conditions import KINDS, Conditions, ConditionsMeant
+from docmind.tables.conditions import KINDS, Conditions, ConditionsMeant, filters_of
 from docmind.tables.evidence import Evidence, QuestionMeaning
-from docmind.tables.loading import Table
 from docmind.tables.query import Filter, TableQuery
 from docmind.tables.shapes import Shape
 from docmind.tables.understanding import read_by_rules, understand
@@ -60,7 +59,6 @@ class Ranked:
     """A query for tables of a shape, the probability that it is meant, and the words that nothing accounts for."""
 
     shape: Shape
-    tables: tuple[Table, ...]
     query: TableQuery
     probability: float
     leftover: tuple[str, ...]
@@ -160,7 +158,7 @@ class Meant:
     @cached_property
     def features(self) -> np.ndarray:
         """The features of each candidate `(candidates, features)`."""
-        question, e, shape = self._question, self.evidence, self.shape
+        question, shape = self._question, self.shape
         weight = np.where(question.content, 1.0, 0.15)
         covered = np.array([self._covered(head) for head in self.heads])
         table = self._table()
@@ -169,10 +167,8 @@ class Meant:
         for head_no, conditions, query in self.candidates:
             key = tuple(map(id, conditions)) if query.less else (id(conditions),)
             if key not in known:
-                covers = np.max([one.covers for one in conditions], axis=0, initial=0.0)
-                covers = np.broadcast_to(covers, len(e.words)) if np.ndim(covers) == 0 else covers
-                mask = shape.kept(query.filters if query.less else [one.filter for one in conditions])
-                known[key] = self._set(conditions), covers, mask
+                mask = shape.kept(query.filters if query.less else filters_of(conditions))
+                known[key] = self._set(conditions), self.conditions.covered(conditions), mask
             of_set, covers, mask = known[key]
             open_ = (1 - np.clip(np.maximum(covered[head_no], covers), 0, 1)) * weight
             fit = [
@@ -186,24 +182,23 @@ class Meant:
     def ranked(self, one: Candidate, probability: float) -> Ranked:
         """Return a query with its probability, and with the column that tells more where its label is a code."""
         named = replace(one.query, name=name_beside(self.evidence.reading, one.query))
-        covers = np.max([self._covered(self.heads[one.head]), *(two.covers for two in one.conditions)], axis=0)
+        covers = np.maximum(self._covered(self.heads[one.head]), self.conditions.covered(one.conditions))
         is_open = self._question.content & (covers < 1 - OPEN)
         leftover = tuple(word.raw for word, is_left in zip(self.evidence.words, is_open, strict=True) if is_left)
-        return Ranked(self.shape, self.shape.names.tables, named, probability, leftover)
+        return Ranked(self.shape, named, probability, leftover)
 
     def _head(self, head: Head) -> list[float]:
         """Return the features of a head: what is asked for, its column, its group, and what names its rows."""
         e, r = self.evidence, self.evidence.reading
-        column, group, label = head.column, head.group, head.label
+        column, group, label, own = head.column, head.group, head.label, {head.task, head.best}
         kind = e.columns[column].type if column is not None else ""
-        task = "count" if head.computed == "distinct" else head.computed
         how_much = self._question.asked.is_how_much
         target = column if head.computed == "lookup" else group if group is not None else label
         is_extreme = head.computed in EXTREMES
         return [
             self._chances[head.asked], self._chances[head.computed],
             *(float(head.asked == one) for one in COMPUTED),
-            float(bool({task, head.best} & self._phrased)), float(bool(self._phrased - {task, head.best})),
+            float(bool(own & self._phrased)), float(bool(self._phrased - own)),
             float(not self._phrased), float(how_much), float(how_much and head.computed in ("sum", "lookup")),
             float(r.is_check), float(r.is_check and head.computed == "check"),
             *self._column(column), *(float(kind == one) for one in _TYPES),
@@ -273,9 +268,9 @@ class Meant:
         """Return how far a set of conditions accounts for the words of the question, and how many rows it keeps."""
         content, names = self._question.content, self._question.names
         each = [one.covers * content for one in conditions]
-        covers = np.max(each, axis=0) if each else np.zeros(len(content))
+        covers = self.conditions.covered(conditions) * content
         left = (1 - np.maximum(covers, self.evidence.stands)) * content
-        rows = int(self.shape.kept([one.filter for one in conditions]).sum())
+        rows = int(self.shape.kept(filters_of(conditions)).sum())
         return [
             covers.sum(), left.sum(), (left * names).sum(), sum(one.sum() for one in each) - covers.sum(),
             min((float(one.max(initial=0.0)) for one in each), default=1.0),

@@ -111,9 +111,9 @@ class TableAnswers:
     def answer(self, question: str, filters: Filters, found: Found = _nothing, about: str = "") -> TableAnswer | None:
         """Return the answer that a query over tables gives; None where it needs no table, or none is surely meant.
 
-        `found` gives the score of each document that the search found for the question, of the best one's; it is
-        asked where the rules are not sure of a query. `about` are the words that were searched for, where they are
-        others than the question.
+        `found` gives the scores of the documents that the search found for the question (`scores_of`), and is asked
+        where the rules are not sure of a query. `about` are the words that were searched for, where they are others
+        than the question.
         """
         asked = asked_of(question)
         if asked is None or filters.languages:
@@ -178,24 +178,18 @@ class TableAnswers:
             if none > NO_TABLE and not asked.tasks:
                 return None
             about = meant(question, groups, found(), self._meanings)
-            ranked = rank(question, [(shape, prior) for shape, prior, _older in about], weights(), (chances, none))
+            ranked = rank(question, about, weights(), (chances, none))
         except (DocMindError, OSError, RuntimeError):
             return None
-        left_out = {id(shape): older for shape, _prior, older in about}
         for one in ranked:
             is_sure = one.probability >= SURE
             is_whole_sum = one.query.task in _SUMS and not one.query.filters and one.query.group is None
             if one.probability < least or (is_whole_sum and one.leftover and not is_sure):
                 return None  # of sums over all rows, with a word left over, every third is right
-            older = left_out[id(one.shape)]
             leftover = () if is_sure else one.leftover
-            understood = Understood(one.tables, one.query, one.probability, leftover, is_sure=is_sure)
+            understood = Understood(one.shape.names.tables, one.query, one.probability, leftover, is_sure=is_sure)
             try:
-                result = run(understood.query, understood.tables)
-                earlier = self._earlier(understood, older)
-                answer = told(
-                    understood, result, asked.language, self._catalog, older=older, earlier=earlier, is_whole=is_whole
-                )
+                _result, answer = self._told(understood, one.shape.older, asked.language, is_whole=is_whole)
             except (SlowQueryError, DamagedError):
                 return None
             if answer is not None:
@@ -242,9 +236,7 @@ class TableAnswers:
             if answers and understood.score < answers[0][0].score:
                 break
             try:
-                result = run(understood.query, understood.tables)
-                earlier = self._earlier(understood, older)
-                one = told(understood, result, asked.language, self._catalog, older=older, earlier=earlier)
+                result, one = self._told(understood, older, asked.language)
             except (SlowQueryError, DamagedError):
                 return None
             if one is not None:
@@ -262,6 +254,15 @@ class TableAnswers:
         return told(
             understood, result, asked.language, self._catalog, others=rivals[:1], older=older, is_whole=is_whole
         )
+
+    def _told(
+        self, understood: Understood, older: Sequence[Table], language: str, *, is_whole: bool = True
+    ) -> tuple[Result, TableAnswer | None]:
+        """Run a query, and return what it found and the answer. Raises `SlowQueryError` and `DamagedError`."""
+        result = run(understood.query, understood.tables)
+        earlier = self._earlier(understood, older)
+        answer = told(understood, result, language, self._catalog, older=older, earlier=earlier, is_whole=is_whole)
+        return result, answer
 
     def _earlier(self, understood: Understood, older: Sequence[Table]) -> Earlier | None:
         """Return what the latest of the older versions says to the same query; None without a version that is known."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from docmind.embedding import TextEmbedder, VectorCache, is_measured, is_multilingual, of_many_languages
+from docmind.tables.loading import Table
 from docmind.tables.naming import Names
 from docmind.tables.query import Filter
 from docmind.tables.values import Sql, is_year
@@ -76,10 +77,13 @@ def plain(word: str) -> str:
 
 
 class Shape:
-    """Tables of one shape. `headers` `(columns, d)` are vectors of the names of their columns."""
+    """Tables of one shape. `headers` `(columns, d)` are vectors of the names of their columns.
 
-    def __init__(self, names: Names, meanings: Meanings) -> None:
-        self.names, self.columns, self._meanings = names, names.columns, meanings
+    `older` are older versions of them that were left out.
+    """
+
+    def __init__(self, names: Names, meanings: Meanings, older: Sequence[Table] = ()) -> None:
+        self.names, self.columns, self.older, self._meanings = names, names.columns, older, meanings
         self.header_words = [
             [word for word in words_of(parted(column.name)) if not is_function(word.text)] for column in names.columns
         ]
