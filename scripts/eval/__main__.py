@@ -29,6 +29,7 @@ office and HTML files and mails, on which nothing is taught or fitted. A fifth t
 document, though a page has most of their words. The weights are fitted on the first four, but not on the documents of
 `papers`, `papers_more` and `papers_twins` that the readers were taught (`aside.py`): `scripts/eval scripts/eval/papers
 fit-answers --also scripts/eval/plain --also scripts/eval/papers_more --also scripts/eval/papers_twins --vault DIR`.
+`tables` has questions over tables, for `fit-tables`.
 `papers_claims` has claims about the documents of these three, some of them supported, which nothing reads yet.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes

@@ -1,6 +1,6 @@
 """Questions over tables: the fit of what speaks for a query, and how many are right with each pile left out.
 
-`tables/` has seven piles of sixteen made-up tables in five languages with 200 questions each, written by people who had
+`tables/` has piles of sixteen made-up tables in five languages with 200 questions each, written by people who had
 not seen how they are answered, two thirds in words that the tables lack. Each has its meaning: `task`, `column`,
 `where`, `by`, and `expect`, what a right answer says; `none` where no table has it. Beside each pile stand papers of a
 household with questions that no table answers.
@@ -22,17 +22,18 @@ import torch
 from harness import add_missing, json_rows, opened, save_arrays, vault_place
 
 from docmind.application import DocMind
-from docmind.embedding import open_text_model
+from docmind.embedding import Meanings, open_text_model
 from docmind.records.documents import Upload
 from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind.tables.asking import asked_of
 from docmind.tables.candidates import COMPUTED, EXTREMES, Candidate, Head
-from docmind.tables.evidence import QuestionMeaning
+from docmind.tables.conditions import SIGNS, Sign
+from docmind.tables.evidence import Limit, QuestionMeaning
 from docmind.tables.groups import meant, scores_of
-from docmind.tables.ranking import Meant, Prior, Weights, asked_features, none_features
+from docmind.tables.ranking import ONE_CELL, Meant, Prior, Weights, asked_features, none_features, sign_features
 from docmind.tables.service import TableAnswers
-from docmind.tables.shapes import Meanings, Shape
+from docmind.tables.shapes import Shape
 
 PILES = Path(__file__).with_name("tables")
 PAPERS = Path(__file__).with_name("papers")
@@ -65,7 +66,7 @@ def fit() -> None:
     cases = [case for pile in sorted(PILES.iterdir()) if pile.is_dir() for case in cases_of(pile)]
     names = sorted({case.pile for case in cases})
     others = list(_of_texts(cases[0].question.meanings))
-    asked = {name: _asked([one for one in cases if one.pile != name], others) for name in (*names, "")}
+    asked = {name: asked_and_signs([one for one in cases if one.pile != name], others) for name in (*names, "")}
     heads, sets = _parts(cases, asked)
     for case in cases:
         _describe(case, Weights({**asked[case.pile], "heads": heads, "sets": sets}))
@@ -90,7 +91,7 @@ def cases_of(pile: Path) -> Iterator[Case]:
             rows += _papers_beside(docmind, int(pile.name))
         model = open_text_model(docmind.configured)
         meanings = Meanings(model)
-        groups = TableAnswers(docmind.vault.catalog, model).groups(Filters())
+        groups = TableAnswers(docmind.vault.catalog, meanings).groups(Filters())
         shapes = {shape.names.tables[0].document: shape for group in groups for shape in group.shapes(meanings)}
         for row in rows:
             asked = asked_of(row["q"])
@@ -130,20 +131,52 @@ def _of_texts(meanings: Meanings) -> Iterator[QuestionMeaning]:
             yield QuestionMeaning(asked, meanings)
 
 
+def asked_and_signs(cases: Sequence[Case], others: Sequence[QuestionMeaning]) -> dict[str, np.ndarray]:
+    """Fit what the words of a question tell: what is asked for, and what its numbers limit."""
+    return {**_asked(cases, others), **_signs(cases)}
+
+
+def _signs(cases: Sequence[Case]) -> dict[str, np.ndarray]:
+    """Fit what a number is in a condition, by the words around it: weights `(7, features)` and their bias."""
+    known = [case for case in cases if case.gold is not None and case.question.limits]
+    x = np.concatenate([sign_features(case.question) for case in known])
+    y = [SIGNS.index(_sign_of(case.gold or {}, one)) for case in known for one in case.question.limits]
+    return dict(zip(("signs", "signs_bias"), _linear(x, y, len(SIGNS)), strict=True))
+
+
+def _sign_of(gold: Mapping[str, Any], limit: Limit) -> Sign:
+    """Return what a number or a date is in the conditions that are meant, "" where it is in none."""
+    for _column_name, operator, value in gold["where"]:
+        values = value if isinstance(value, list) else [value]
+        sign: Sign = "=" if operator in ("=", "year") else operator if operator in SIGNS else ""
+        for one in values:
+            is_number = isinstance(one, int | float) and float(one) == limit.number
+            if sign and (
+                is_number or (limit.day and isinstance(one, str) and limit.day in (one[: len(limit.day)], one[5:]))
+            ):
+                return sign
+    return ""
+
+
 def _asked(cases: Sequence[Case], others: Sequence[QuestionMeaning]) -> dict[str, np.ndarray]:
     """Fit what is asked for: the weights `(14, features)` and their bias, the last for that no table is meant."""
     names = (*COMPUTED, "none")
     known = [case for case in cases if case.gold is not None]
     x = np.array([asked_features(one) for one in [*(case.question for case in known), *others]], np.float32)
-    y = torch.tensor([*(names.index(case.gold["task"]) for case in known if case.gold), *[len(COMPUTED)] * len(others)])
-    model = torch.nn.Linear(x.shape[1], len(names))
+    y = [*(names.index(case.gold["task"]) for case in known if case.gold), *[len(COMPUTED)] * len(others)]
+    return dict(zip(("asked", "asked_bias"), _linear(x, y, len(names)), strict=True))
+
+
+def _linear(x: np.ndarray, y: Sequence[int], classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fit which class each row is: weights `(classes, features)` and their bias."""
+    model = torch.nn.Linear(x.shape[1], classes)
     steps = torch.optim.AdamW(model.parameters(), lr=0.02, weight_decay=0.02)
-    given = torch.tensor(x)
+    given, wanted = torch.tensor(x, dtype=torch.float32), torch.tensor(y)
     for _step in range(400):
         steps.zero_grad()
-        torch.nn.functional.cross_entropy(model(given), y, label_smoothing=0.05).backward()
+        torch.nn.functional.cross_entropy(model(given), wanted, label_smoothing=0.05).backward()
         steps.step()
-    return {"asked": model.weight.detach().numpy(), "asked_bias": model.bias.detach().numpy()}
+    return model.weight.detach().numpy(), model.bias.detach().numpy()
 
 
 def _parts(cases: Sequence[Case], asked: Mapping[str, dict[str, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -154,8 +187,7 @@ def _parts(cases: Sequence[Case], asked: Mapping[str, dict[str, np.ndarray]]) ->
     for case in cases:
         if case.gold is None or case.own is None:
             continue
-        chances, _none = Weights(asked[case.pile]).chances(case.question)
-        every = Meant(case.question, case.own, prior, chances, None)
+        every = Meant(case.question, case.own, prior, Weights(asked[case.pile]).hints(case.question), None)
         rows = rows_meant(case.gold, case.own)
         heads.append((every.head_features, np.array([is_head(case.gold, head, case.own) for head in every.heads])))
         masks = [case.own.kept([one.filter for one in conditions]) for conditions in every.sets]
@@ -187,16 +219,16 @@ def _softmax(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 def _describe(case: Case, weights: Weights) -> None:
     """Set the features of all candidates of a question, and which of them are right."""
-    chances, none = weights.chances(case.question)
+    hints = weights.hints(case.question)
     features, right = [], []
     for shape, prior in case.shapes:
-        found = Meant(case.question, shape, prior, chances, weights)
+        found = Meant(case.question, shape, prior, hints, weights)
         if found.candidates:
             features.append(found.features.astype(np.float32))
             is_own = case.gold is not None and shape is case.own
             right += [is_own and is_right(case.gold or {}, one, found.heads, shape) for one in found.candidates]
     case.features = np.concatenate(features) if features else np.zeros((0, 0), np.float32)
-    case.right, case.none = np.array(right, bool), none_features(case.question, none)
+    case.right, case.none = np.array(right, bool), none_features(case.question, hints.none)
 
 
 def _network(cases: Sequence[Case], epochs: int = 14) -> dict[str, np.ndarray]:
@@ -289,7 +321,7 @@ def is_right(gold: Mapping[str, Any], one: Candidate, heads: Sequence[Head], sha
         return is_head(gold, head, shape) and bool((part | less == rows).all() and part.any() and less.any())
     if not (mask == rows).all():
         return False
-    is_single = {gold["task"], head.computed} == {"sum", "lookup"} and int(rows.sum()) == 1
+    is_single = {gold["task"], head.computed} <= ONE_CELL and int(rows.sum()) == 1
     if is_single and not gold["by"]:
         return head.column == _column(gold["column"], shape)
     return is_head(gold, head, shape) and (

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 import pytest
 
 from docmind.blocks import PageTable
+from docmind.embedding import Meanings
 from docmind.tables.asking import asked_of
 from docmind.tables.candidates import COMPUTED, Head, heads_of, query_under
-from docmind.tables.conditions import Condition, ConditionsMeant
-from docmind.tables.evidence import Evidence, QuestionMeaning
+from docmind.tables.conditions import Condition, ConditionsMeant, Sign, Signs
+from docmind.tables.evidence import Evidence, QuestionMeaning, limits_in
 from docmind.tables.loading import Row, Table
 from docmind.tables.naming import names_of
 from docmind.tables.query import Filter, TableQuery
-from docmind.tables.shapes import Meanings, Shape
+from docmind.tables.shapes import Shape
 from docmind.tables.understanding import read_by_rules
 from docmind.tables.values import typed
 from meanings import Toy
@@ -61,8 +62,16 @@ def evidence_of(question: str, text: str = POWER) -> Evidence:
     return Evidence(meaning, shape, read_by_rules(asked, shape.names)[0])
 
 
+SURE: dict[Sign, float] = {"=": 1.0}
+
+
+def signs_of(evidence: Evidence) -> Signs:
+    return [SURE] * len(evidence.question.limits)
+
+
 def meant_by(question: str, text: str = POWER) -> list[tuple[tuple[int, str, tuple[object, ...]], ...]]:
-    sets = ConditionsMeant(evidence_of(question, text)).sets
+    evidence = evidence_of(question, text)
+    sets = ConditionsMeant(evidence, signs_of(evidence)).sets
     return [tuple((one.filter.column, one.filter.operator, one.filter.values) for one in held) for held in sets]
 
 
@@ -92,8 +101,64 @@ def test_conditions_hold_alone_together_and_not_at_all() -> None:
     assert len(sets) == len({frozenset(held) for held in sets})
 
 
+@pytest.mark.parametrize(
+    ("question", "limits"),
+    [
+        ("more than 1.1 million visitors", [(1_100_000.0, "")]),
+        ("moins de 2 200 MWh", [(2_200.0, "")]),
+        ("fifty years or older", [(50.0, "")]),
+        ("mais de cinco mil pontos", [(5_000.0, "")]),
+        ("von 2010 bis 2012", [(2010.0, "2010"), (2012.0, "2012")]),
+        ("since 12 March 2024, over 6.000", [(None, "2024-03-12"), (6_000.0, "")]),
+        ("before the 3rd of May", [(None, "05-03")]),
+        ("is there one of them?", []),
+        ("rooms 101 102", [(101.0, ""), (102.0, "")]),
+        ("mehr als 120 000", [(120_000.0, "")]),
+    ],
+)
+def test_numbers_and_dates_are_read_however_they_are_written(
+    question: str, limits: list[tuple[float | None, str]]
+) -> None:
+    asked = asked_of(question)
+    assert asked is not None
+    assert [(one.number, one.day) for one in limits_in(asked.words, asked.language)] == limits
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "told", "condition"),
+    [
+        ("which give 5000 or so", POWER, ">", (2, ">", (5000.0,))),
+        ("which give 5000 or so", POWER, ">=", (2, ">", (5000.0,))),
+        ("which give 4451 or so", POWER, ">=", (2, ">=", (4451.0,))),
+        ("what 2009 to 2010", POWER, "between", (1, "between", (2009.0, 2010.0))),
+        ("which output is 1,900 or so", POWER, ">=", (2, ">", (1_900.0,))),
+        ("what of 4 April 2024", DISTRICTS, ">=", (2, ">=", ("2024-04-04",))),
+        ("what of 4 April", DISTRICTS, "<=", (2, "<=", ("2024-04-04",))),
+        ("what 2 March 2024 to 3 May 2024", DISTRICTS, "between", (2, "between", ("2024-03-02", "2024-05-03"))),
+    ],
+)
+def test_a_number_or_a_date_compares_as_it_is_told(
+    question: str, text: str, told: Sign, condition: tuple[int, str, tuple[object, ...]]
+) -> None:
+    evidence = evidence_of(question, text)
+    chance: dict[Sign, float] = {told: 0.9}
+    meant = ConditionsMeant(evidence, [chance] * len(evidence.question.limits))
+    likeliest = max((one for held in meant.sets for one in held if one.kind == "number"), key=lambda one: one.likely)
+    assert (likeliest.filter.column, likeliest.filter.operator, likeliest.filter.values) == condition
+
+
+def test_what_nearly_all_cells_have_limits_nothing() -> None:
+    rows = "\n".join(f"Ladies {place},{at}" for at, place in enumerate(["Rabat", "Lima", "Quito", "Lyon", "Porto"]))
+    evidence = evidence_of("how many are in Ladies Lima", f"Chapter,Members\n{rows}\n")
+    assert evidence.shape.common == {"ladies"}
+    assert evidence.stands[-2] == 1.0
+    sets = ConditionsMeant(evidence, signs_of(evidence)).sets
+    assert all(evidence.shape.kept([one.filter]).mean() < 1 for one in sets[1])
+
+
 def test_two_months_are_compared() -> None:
-    meant = ConditionsMeant(evidence_of("how much more in May than in March", DISTRICTS))
+    evidence = evidence_of("how much more in May than in March", DISTRICTS)
+    meant = ConditionsMeant(evidence, signs_of(evidence))
     pairs = [(one.filter, other.filter) for _beside, one, other in meant.pairs]
     assert (Filter(2, "month", ("05",)), Filter(2, "month", ("03",))) in pairs
 

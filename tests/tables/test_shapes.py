@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from docmind.blocks import PageTable
+from docmind.embedding import Meanings
 from docmind.tables.loading import Row, Table
 from docmind.tables.naming import names_of
 from docmind.tables.query import Filter, TableQuery, run
-from docmind.tables.shapes import Meanings, Shape, letters_shared, parted, plain
+from docmind.tables.shapes import Shape, letters_shared, parted, plain
 from docmind.tables.values import Column
 from meanings import Toy
 

@@ -16,6 +16,7 @@ from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
 from .newest import day_in, newest_hits, wishes_newest
+from .numbers import SCALES, numeral
 from .passages import edges, headed_passages, is_heading, nearest_heading, stored_passages
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
@@ -26,6 +27,7 @@ __all__ = [
     "NOT_READ",
     "NO_CLAIM",
     "PASSAGES",
+    "SCALES",
     "SENTENCES",
     "DraftSentence",
     "DraftVerifier",
@@ -70,6 +72,7 @@ __all__ = [
     "neutral_draft",
     "newest_hits",
     "not_found",
+    "numeral",
     "opening_of",
     "page_source",
     "parts_of",

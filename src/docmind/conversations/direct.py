@@ -34,7 +34,7 @@ from docmind.conversations.listings import Listings
 from docmind.conversations.mails import Mails
 from docmind.conversations.shared_result import SharedResult
 from docmind.documents import Catalog, NodeStore, PassageVectors
-from docmind.embedding import TextEmbedder, name_of, open_readers, words
+from docmind.embedding import Meanings, TextEmbedder, name_of, open_readers, words
 from docmind.errors import DocMindError
 from docmind.language import fold
 from docmind.memory import Memories
@@ -210,7 +210,7 @@ class DirectAnswers:
         )
         self.lenient = self.extractive.without_threshold()
         self.summarizer = Summarizer(catalog, nodes, embedder)
-        self.tables = TableAnswers(catalog, embedder)
+        self.tables = TableAnswers(catalog, Meanings(embedder))
         self._mails = Mails(catalog)
 
     def drop(self) -> None:

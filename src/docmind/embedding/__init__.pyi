@@ -29,6 +29,7 @@ from .chunking import (
     without_leaders,
 )
 from .llama_embedding import TextEmbedding
+from .meanings import Meanings
 from .registry import (
     AUTO,
     automatic,
@@ -52,6 +53,7 @@ __all__ = [
     "FigureText",
     "ImageModel",
     "LateModel",
+    "Meanings",
     "PagePatches",
     "PassageReader",
     "PassageReaders",

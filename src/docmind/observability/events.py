@@ -20,7 +20,7 @@ from docmind.runtime import log_mistake
 ModelName = Literal["minilm", "e5", "passage-reader", "folder", "endpoint"]
 """A text model of DocMind by its name, one of the models folder, or one behind an address."""
 
-CacheName = Literal["questions", "pictures", "passages", "judgements", "tables"]
+CacheName = Literal["questions", "pictures", "passages", "judgements", "meanings"]
 """The caches of vectors: of questions, of pictures that are searched for, and of passages that were compared; and the
 cache of what the passage reader said."""
 

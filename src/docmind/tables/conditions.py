@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, get_args
@@ -11,34 +11,49 @@ import numpy as np
 
 from docmind.language import is_form
 from docmind.tables.asking import COMPARED, TIMED
-from docmind.tables.evidence import Evidence, likeness
+from docmind.tables.evidence import Evidence, Limit, likeness
+from docmind.tables.periods import end_of
 from docmind.tables.query import Filter, Operator
 from docmind.tables.shapes import letters_shared, plain
 from docmind.tables.values import is_year
-from docmind.tables.wordlists import MONTHS, NUMBER_WORDS, SHORT_MONTHS
+from docmind.tables.wordlists import MONTHS, SHORT_MONTHS
 from docmind.tables.words import words_of
 
 Kind = Literal["rule", "letters", "meaning", "number", "flag", "empty", "zero"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+Sign = Literal["", "=", ">", ">=", "<", "<=", "between"]
+SIGNS: tuple[Sign, ...] = get_args(Sign)
+"""What a number of a question may be in a condition; "" where it limits nothing."""
+Signs = Sequence[Mapping[Sign, float]]
+"""How likely each is, 0..1, for the numbers and dates of a question (`QuestionMeaning.limits`)."""
+_Compares = Literal[">", "<", ">=", "<="]
+_COMPARISONS: tuple[tuple[_Compares, _Compares], ...] = ((">", ">="), ("<", "<="), (">=", ">"), ("<=", "<"))
+"""Each with what it is the same as where no row has the very number."""
 Conditions = tuple["Condition", ...]
-_MOST: dict[Kind, int] = {"letters": 5, "meaning": 6, "number": 4, "flag": 4, "empty": 4, "zero": 4}
-_PAIRED: dict[Kind, int] = {"letters": 4, "meaning": 4, "number": 2, "flag": 2, "empty": 2, "zero": 1}
+_MOST: dict[Kind, int] = {"letters": 5, "meaning": 6, "number": 12, "flag": 4, "empty": 4, "zero": 4}
+_PAIRED: dict[Kind, int] = {"letters": 4, "meaning": 4, "number": 5, "flag": 2, "empty": 2, "zero": 1}
 """How many conditions of a kind are tried alone, and in pairs."""
 _PAIRS = 6  # of conditions that a difference compares
 _SHARED = 0.55  # of the letters of two words
 _ALIKE = 0.4  # cosine of a phrase and a cell
 _BY_MEANING = 3  # cells of a column
 _LEAST = 4  # letters of a word that is compared
+_APART = 2  # words between two numbers of which one limits from below and one from above, at most
+_BESIDE = 2  # words before and behind numbers that may compare
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """A condition, how far it accounts for each word `(words,)`, what found it, and how sure its likeness is, 0..1."""
+    """A condition, how far it accounts for each word `(words,)`, what found it, and how sure its likeness is, 0..1.
+
+    `likely` is the probability that a number or a date compares so.
+    """
 
     filter: Filter
     covers: np.ndarray
     kind: Kind
     likeness: float = 1.0
+    likely: float = 1.0
 
 
 class ConditionsMeant:
@@ -48,10 +63,11 @@ class ConditionsMeant:
     with what holds for both.
     """
 
-    def __init__(self, evidence: Evidence) -> None:
-        self._e, self._r = evidence, evidence.reading
+    def __init__(self, evidence: Evidence, signs: Signs) -> None:
+        self._e, self._r, self._signs = evidence, evidence.reading, signs
         self._count = len(evidence.words)
         self.ruled: Conditions = tuple(self._ruled())
+        self._narrow = tuple(one for one in self.ruled if not evidence.shape.kept([one.filter]).all())
         known = {one.filter for one in self.ruled}
         found: dict[Filter, Condition] = {}
         for one in self._others():
@@ -113,7 +129,7 @@ class ConditionsMeant:
             if one.type not in ("bool", "empty") and self._e.shape.has_gaps[column]:
                 yield Condition(Filter(column, "is null"), covers, "empty", sure)
                 yield Condition(Filter(column, "is not null"), covers, "empty", sure)
-        yield from self._numbers()
+        yield from self._limits()
 
     def _by_letters(self, column: int) -> Iterator[Condition]:
         """Yield conditions on cells of which a word is alike: in another form, misspelt, or cut short."""
@@ -147,27 +163,74 @@ class ConditionsMeant:
                 count += 1
                 yield Condition(Filter(column, "in", (texts[cell],)), self._over(start, end, sure), "meaning", sure)
 
-    def _numbers(self) -> Iterator[Condition]:
-        """Yield conditions on columns of numbers by a number, with or without a comparison before it."""
-        texts = [word.text for word in self._e.words]
-        for at, word in enumerate(self._e.words):
-            spelled = NUMBER_WORDS.get(word.text)
-            if self._r.by[at] == "rank" or not (word.text[0].isdigit() or spelled):
+    def _limits(self) -> Iterator[Condition]:
+        """Yield conditions by a number or a date, or by two of which one limits from below."""
+        limits, texts = self._e.question.limits, [word.text for word in self._e.words]
+        for n, one in enumerate(limits):
+            if "rank" in self._r.by[one.start : one.end]:
                 continue
-            try:
-                value = float(spelled or word.root)
-            except ValueError:
-                continue
-            sign, start = _compared(texts, at)
-            if spelled and not sign:
-                continue
-            for column in self._e.numbers:
-                is_time = is_year(value) == (column in self._e.shape.years)
-                if (sign and is_time) or value in self._r.names.numbers[column]:
-                    sure = 0.5 + 0.5 * float(self._e.sure[column])
-                    yield Condition(
-                        Filter(column, sign or "=", (value,)), self._over(start, at + 1, 1.0), "number", sure
-                    )
+            said, start = _compared(texts, one.start)
+            signs: Mapping[Sign, float] = {said: 1.0} if said else self._signs[n]
+            covers = self._over(start, one.end, 1.0)
+            beside = np.maximum(covers, self._over(max(0, start - _BESIDE), one.end + _BESIDE, 0.5))
+            if one.number is not None:
+                yield from self._by_number(one.number, signs, covers, beside, is_said_year=bool(one.day))
+            if one.day:
+                yield from self._by_day(one.day, signs, beside)
+            if n + 1 < len(limits) and limits[n + 1].start - one.end <= _APART:
+                likely = min(held.get("between", 0.0) for held in self._signs[n : n + 2])
+                yield from self._between(one, limits[n + 1], likely)
+
+    def _by_number(
+        self, number: float, signs: Mapping[Sign, float], covers: np.ndarray, beside: np.ndarray, *, is_said_year: bool
+    ) -> Iterator[Condition]:
+        """Yield comparisons of each column with a number; a column without it is the same from it on and above it."""
+        for column in self._e.numbers:
+            is_held = number in self._r.names.numbers[column]
+            of_years = column in self._e.shape.years
+            is_time = is_year(number) if of_years else not is_said_year
+            for sign, same in _COMPARISONS if is_held else _COMPARISONS[:2]:
+                likely = signs.get(sign, 0.0) + (0.0 if is_held else signs.get(same, 0.0))
+                if is_time:
+                    yield self._limited(Filter(column, sign, (number,)), beside, likely)
+            if is_held:
+                yield self._limited(Filter(column, "=", (number,)), covers, signs.get("=", 0.0))
+
+    def _by_day(self, day: str, signs: Mapping[Sign, float], covers: np.ndarray) -> Iterator[Condition]:
+        """Yield comparisons of each column of dates with a date."""
+        for column, one in enumerate(self._e.columns):
+            if one.type == "date":
+                first = self._with_year(column, day)
+                held = Filter(column, "between", (first, end_of(first)))
+                yield self._limited(held, covers, signs.get("=", 0.0))
+                for sign, _same in _COMPARISONS:
+                    value = end_of(first) if sign in (">", "<=") else first
+                    yield self._limited(Filter(column, sign, (value,)), covers, signs.get(sign, 0.0))
+
+    def _between(self, lower: Limit, upper: Limit, likely: float) -> Iterator[Condition]:
+        """Yield that a column is from one number or date to another."""
+        covers = self._over(max(0, lower.start - 1), upper.end, 1.0)
+        for column, one in enumerate(self._e.columns):
+            if one.type == "date" and lower.day and upper.day:
+                first, last = (self._with_year(column, day) for day in (lower.day, upper.day))
+                if first <= end_of(last):
+                    yield self._limited(Filter(column, "between", (first, end_of(last))), covers, likely)
+            elif column in self._e.numbers and lower.number is not None and upper.number is not None:
+                is_time = is_year(lower.number) == (column in self._e.shape.years)
+                if is_time and lower.number < upper.number:
+                    yield self._limited(Filter(column, "between", (lower.number, upper.number)), covers, likely)
+
+    def _with_year(self, column: int, day: str) -> str:
+        """Return a date; a day without its year is of the last year that has it, else of the last of the column."""
+        if len(day) != len("03-02"):
+            return day
+        held = [str(cell) for cell in self._e.shape.different[column]]
+        years = [one[:4] for one in held if one[5:] == day] or [one[:4] for one in held]
+        return f"{max(years, default='')}-{day}"
+
+    def _limited(self, one: Filter, covers: np.ndarray, likely: float) -> Condition:
+        sure = (0.3 + 0.7 * likely) * (0.3 + 0.7 * float(self._e.sure[one.column]))
+        return Condition(one, covers, "number", sure, likely)
 
     def _over(self, start: int, end: int, sure: float) -> np.ndarray:
         covers = np.zeros(self._count)
@@ -208,21 +271,22 @@ class ConditionsMeant:
                 yield self._beside(one.filter.column), one, other
 
     def _beside(self, column: int) -> Conditions:
-        return tuple(one for one in self.ruled if one.filter.column != column)
+        return tuple(one for one in self._narrow if one.filter.column != column)
 
     def _sets(self) -> list[Conditions]:
         """Return what may hold together: the rules', some of them, and others beside or in place of them."""
-        plain_sets = [self.ruled, *(tuple(x for x in self.ruled if x is not one) for one in self.ruled), ()]
-        sets = list(plain_sets)
+        narrow = self._narrow
+        plain_sets = [narrow, *(tuple(x for x in narrow if x is not one) for one in narrow), ()]
+        sets = [*([self.ruled] if narrow != self.ruled else []), *plain_sets]
         for base in plain_sets[:3]:
             for one in self._top(_MOST):
                 kept = (x for x in base if x.filter.column != one.filter.column and not _overlap(x, one))
                 sets.append((*kept, one))
-        taken = {one.filter.column for one in self.ruled}
+        taken = {one.filter.column for one in narrow}
         for one, other in combinations(self._top(_PAIRED), 2):
             columns = {one.filter.column, other.filter.column}
             if len(columns) == 2 and columns.isdisjoint(taken) and not _overlap(one, other):
-                sets.append((*self.ruled, one, other))
+                sets.append((*narrow, one, other))
         for beside, one, other in self.pairs:
             if one.filter.operator == "in":  # either of two cells
                 either = Filter(
@@ -264,9 +328,9 @@ def _letters(word: str, other: str, language: str, *, is_name: bool) -> float:
     return max(shared, _SHARED) if is_name and word[:3] == other[:3] else shared
 
 
-def _compared(texts: Sequence[str], at: int) -> tuple[Operator | Literal[""], int]:
+def _compared(texts: Sequence[str], at: int) -> tuple[_Compares | Literal[""], int]:
     """Return the comparison that stands before a number, and its first word; "" and the number where there is none."""
-    signs: dict[str, Operator] = {">": ">", ">=": ">=", "<": "<", "<=": "<=", "after": ">", "before": "<"}
+    signs: dict[str, _Compares] = {">": ">", ">=": ">=", "<": "<", "<=": "<=", "after": ">", "before": "<"}
     for size in (3, 2, 1):
         before = tuple(texts[max(0, at - size) : at])
         found = COMPARED.get(before) or TIMED.get(before)

@@ -6,20 +6,25 @@ by side. None of them decides alone; `ranking` weighs them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from docmind.answers import SCALES, numeral
+from docmind.embedding import Meanings
 from docmind.language import is_form
 from docmind.tables.asking import Asked
 from docmind.tables.composing import label_of
+from docmind.tables.periods import date_spans
 from docmind.tables.reading import Reading
-from docmind.tables.shapes import Meanings, Shape, letters_shared, plain
+from docmind.tables.shapes import Shape, letters_shared, plain
 from docmind.tables.words import Word, akin, is_function, is_light, is_name, same
 
 PHRASE = 3  # words of a phrase that is compared by its meaning
+_GROUP = 3  # digits of a group of a number
+AROUND = 3  # words before and behind a number by which it is told what it limits
 _NEAR, _SPAN = 0.45, 0.35  # cosines of E5, centred: below the first nothing is alike, and their sum is sure
 _SHARED = 0.6  # of the letters of two words that are taken for one
 _LEAST = 5  # letters of such a word
@@ -34,11 +39,68 @@ def likeness(cosines: np.ndarray) -> np.ndarray:
     return np.clip((cosines - _NEAR) / _SPAN, 0.0, 1.0)
 
 
+_ANY_NUMBER = "10"
+
+
+class Limit(NamedTuple):
+    """A number or a date of a question, which may limit rows: its first word, its end, and what it is.
+
+    `number` is None for a date that is no year; `day` is a date as far as it is said, `2024`, `2024-03`, `2024-03-02`
+    or `03-02`, and empty for a number.
+    """
+
+    start: int
+    end: int
+    number: float | None
+    day: str = ""
+
+
+def limits_in(words: Sequence[Word], language: str) -> list[Limit]:
+    """Return the numbers and dates of a question: in digits or spelled, and with what multiplies them behind."""
+    found = [
+        Limit(start, end, float(value) if kind == "year" else None, value)
+        for start, end, kind, value in date_spans(words, [""] * len(words))
+        if kind != "month"
+    ]
+    taken = {at for one in found for at in range(one.start, one.end)}
+    texts = [word.text for word in words]
+    at = 0
+    while at < len(words):
+        value, end = (None, at) if at in taken else _number_at(words, texts, at, language)
+        if value is not None:
+            found.append(Limit(at, end, value))
+        at = max(end, at + 1)
+    return sorted(found)
+
+
+def _number_at(words: Sequence[Word], texts: Sequence[str], at: int, language: str) -> tuple[float | None, int]:
+    """Return the number at a word, and its end; None where there is none."""
+    if not texts[at][0].isdigit():
+        value, size = numeral(texts[at:], language)
+        return (value, at + size) if value > 1 else (None, at)
+    try:
+        value, end = float(words[at].root), at + 1
+    except ValueError:
+        return None, at
+    while end < len(words) and _goes_on(texts[at], texts[end]):
+        value, end = 1_000 * value + float(texts[end]), end + 1  # `2 200`
+    while end < len(words) and texts[end] in SCALES:
+        value, end = value * SCALES[texts[end]], end + 1
+    return value, end
+
+
+def _goes_on(first: str, text: str) -> bool:
+    """Return whether a word is a further group of a number: of `120 000`, and not of `rooms 101 102`."""
+    is_group = len(text) == _GROUP and text.isdecimal()
+    return is_group and first.isdecimal() and (len(first) < _GROUP or (text == "000" and len(first) == _GROUP))
+
+
 class QuestionMeaning:
     """A question with its vector `(d,)` and those of its phrases `(phrases, d)`.
 
     `spans` are the words of each phrase, from start to end. `content` tells which words are no function words, `names`
-    which of them are numbers, names or single letters.
+    which of them are numbers, names or single letters. `limits` are its numbers and dates, and `around`
+    `(limits, d)` the vectors of the words around each.
     """
 
     def __init__(self, asked: Asked, meanings: Meanings) -> None:
@@ -59,9 +121,17 @@ class QuestionMeaning:
             for start in range(len(words) - size + 1)
             if self.content[start] and self.content[start + size - 1]
         ]
+        self.limits = limits_in(words, asked.language)
         phrases = [" ".join(word.raw for word in words[start:end]) for start, end in self.spans]
-        found = meanings.of([self.text, *phrases])
-        self.vector, self.phrases = found[0], found[1:]
+        around = [self._around(one) for one in self.limits]
+        found = meanings.of([self.text, *phrases, *around])
+        self.vector, self.phrases, self.around = found[0], found[1 : len(phrases) + 1], found[len(phrases) + 1 :]
+
+    def _around(self, one: Limit) -> str:
+        """Return the words around a number or a date, with one number in place of any."""
+        words = self.asked.words
+        before = [word.raw for word in words[max(0, one.start - AROUND) : one.start]]
+        return " ".join([*before, _ANY_NUMBER, *(word.raw for word in words[one.end : one.end + AROUND])])
 
 
 class Standing(NamedTuple):
@@ -197,6 +267,8 @@ class Evidence:
 
     def _titled(self, at: int) -> float:
         word, best = self.words[at], 0.0
+        if word.text in self.shape.common:
+            return 1.0
         for one in {one for title in self.shape.titles[:4] for one in title}:
             if word.root == one.root or plain(word.text) == plain(one.text):
                 return 1.0

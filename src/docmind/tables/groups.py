@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from docmind.documents import Version
+from docmind.embedding import Meanings
 from docmind.language import fold
 from docmind.records.search import PageHit
 from docmind.tables.asking import Asked
@@ -16,7 +17,7 @@ from docmind.tables.evidence import QuestionMeaning
 from docmind.tables.loading import Table, Unread
 from docmind.tables.naming import Names, names_of
 from docmind.tables.ranking import Prior
-from docmind.tables.shapes import Meanings, Shape, parted
+from docmind.tables.shapes import Shape, parted
 
 MOST = 5  # shapes whose queries are weighed for one question
 COMPARED = 100  # groups whose titles and headers are compared by their meaning, those with most words first

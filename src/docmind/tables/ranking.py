@@ -13,26 +13,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import as_file, files
+from typing import NamedTuple
 
 import numpy as np
 from safetensors.numpy import load_file
 
 from docmind.tables.candidates import COMPUTED, EACH, EXTREMES, Candidate, Computed, Head, candidates_of, heads_of
 from docmind.tables.composing import name_beside
-from docmind.tables.conditions import KINDS, Conditions, ConditionsMeant, filters_of
+from docmind.tables.conditions import KINDS, SIGNS, Conditions, ConditionsMeant, Signs, filters_of
 from docmind.tables.evidence import Evidence, QuestionMeaning
+from docmind.tables.loading import Table
 from docmind.tables.query import Filter, TableQuery
 from docmind.tables.shapes import Shape
 from docmind.tables.understanding import read_by_rules, understand
 from docmind.tables.values import ColumnType
 from docmind.tables.wordlists import CURRENCIES
 
-HEADS, SETS = 20, 9  # of a table whose pairs are weighed
+HEADS, SETS = 20, 10  # of a table whose pairs are weighed
 OPEN = 0.7  # of a word that nothing accounts for
 TOLD = 10  # queries that are told, the likeliest first
 _VECTOR = 4.0  # what the vector of a question is multiplied by beside its phrases, which are 0 or 1
 _TYPES: tuple[ColumnType, ...] = ("text", "number", "date", "duration", "bool")
 _COLUMN = 22  # features of a column
+ONE_CELL = frozenset({"lookup", "sum", "mean", "median"})
+"""What says the same of one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,18 @@ class Prior:
     found_margin: float
 
 
+class Hints(NamedTuple):
+    """What the words of a question tell before a table is looked at.
+
+    `chances` are the logarithms of how likely each is asked to be computed, `none` that of how likely no table is
+    meant, `signs` what its numbers may be in conditions.
+    """
+
+    chances: dict[Computed, float]
+    none: float
+    signs: Signs
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A query for tables of a shape, the probability that it is meant, and the words that nothing accounts for."""
@@ -63,6 +79,11 @@ class Ranked:
     probability: float
     leftover: tuple[str, ...]
 
+    def is_of(self, query: TableQuery, tables: Sequence[Table]) -> bool:
+        """Return whether it says the same as another query of these tables."""
+        is_there = {one.doc_id for one in tables} == {one.doc_id for one in self.shape.names.tables}
+        return is_there and _said_of(self.shape, self.query) == _said_of(self.shape, query)
+
 
 class Weights:
     """The fitted weights."""
@@ -70,11 +91,12 @@ class Weights:
     def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
         self._arrays = arrays
 
-    def chances(self, question: QuestionMeaning) -> tuple[dict[Computed, float], float]:
-        """Return the logarithms of how likely each is asked for, and that of how likely no table is meant."""
-        scores = self._arrays["asked"] @ asked_features(question) + self._arrays["asked_bias"]
-        logs = scores - scores.max() - math.log(float(np.exp(scores - scores.max()).sum()))
-        return dict(zip(COMPUTED, map(float, logs), strict=False)), float(logs[-1])
+    def hints(self, question: QuestionMeaning) -> Hints:
+        """Return what the words of a question tell."""
+        logs = _logs(self._arrays["asked"] @ asked_features(question) + self._arrays["asked_bias"])
+        likely = [_logs(self._arrays["signs"] @ one + self._arrays["signs_bias"]) for one in sign_features(question)]
+        signs = [dict(zip(SIGNS, map(float, np.exp(one)), strict=True)) for one in likely]
+        return Hints(dict(zip(COMPUTED, map(float, logs), strict=False)), float(logs[-1]), signs)
 
     def heads(self, features: np.ndarray) -> np.ndarray:
         return features @ self._arrays["heads"]
@@ -108,6 +130,17 @@ def asked_features(question: QuestionMeaning) -> np.ndarray:
     )
 
 
+def sign_features(question: QuestionMeaning) -> np.ndarray:
+    """Return what tells what numbers and dates limit `(limits, d + 1)`: the words around each, and that one follows."""
+    follows = np.arange(len(question.limits)) < len(question.limits) - 1
+    return np.column_stack([_VECTOR * question.around, follows])
+
+
+def _logs(scores: np.ndarray) -> np.ndarray:
+    """Return the logarithms of the shares of scores."""
+    return scores - scores.max() - math.log(float(np.exp(scores - scores.max()).sum()))
+
+
 def none_features(question: QuestionMeaning, chance: float) -> np.ndarray:
     """Return what speaks for that no table is meant."""
     return np.array([max(chance, -6.0) / 3, float(bool(question.asked.tasks))])
@@ -121,19 +154,21 @@ class Meant:
         question: QuestionMeaning,
         shape: Shape,
         prior: Prior,
-        chances: dict[Computed, float],
+        hints: Hints,
         fitted: Weights | None,
     ) -> None:
         """Set up; without fitted weights all heads and sets are kept."""
-        self._question, self.shape, self._prior, self._chances = question, shape, prior, chances
+        self._question, self.shape, self._prior, self._chances = question, shape, prior, hints.chances
         reading, self._is_titled = read_by_rules(question.asked, shape.names)
         self.evidence = Evidence(question, shape, reading)
-        self.conditions = ConditionsMeant(self.evidence)
+        self.conditions = ConditionsMeant(self.evidence, hints.signs)
         self._rules = understand(question.asked, shape.names)
         self._phrased = {task for task, _start, _end in question.asked.tasks}
         self._has_each = bool(EACH & set(reading.texts))
         self._is_denied = bool({"negation", "negation?"} & set(reading.by))
-        self.heads = heads_of(self.evidence, chances)
+        self.heads = heads_of(self.evidence, hints.chances)
+        words = question.asked.words
+        self._has_percent = any(words[one.end].root in _PERCENT for one in question.limits if one.end < len(words))
         self.sets: list[Conditions] = self.conditions.sets
         if fitted is not None:
             best = np.argsort(-fitted.heads(self.head_features))[:HEADS]
@@ -213,6 +248,7 @@ class Meant:
             *self._column(label if is_extreme else None), float(label is not None and label == e.label),
             float(head.computed in ("first", "last") or (is_extreme and column in e.shape.years)),
             float(head.other is not None), *self._quantity(column),
+            float(self._has_percent), float(self._has_percent and head.computed == "share"),
         ]  # fmt: skip
 
     def _quantity(self, at: int | None) -> list[float]:
@@ -255,7 +291,8 @@ class Meant:
         is_empty = any(_is_of_nothing(one.filter) for one in conditions)
         return [
             *(float(kinds.count(kind)) for kind in KINDS),
-            least("meaning"), least("letters"), least("flag", "empty", "number", "zero"),
+            least("meaning"), least("letters"), least("flag", "empty", "zero"), least("number"),
+            min((one.likely for one in conditions), default=1.0),
             float(len(self.conditions.ruled) - kinds.count("rule")),
             float(is_empty), float(self._is_denied), float(is_empty and self._is_denied), float(not conditions),
             float(any(one.filter.operator in _COMPARES for one in conditions)),
@@ -270,11 +307,12 @@ class Meant:
         each = [one.covers * content for one in conditions]
         covers = self.conditions.covered(conditions) * content
         left = (1 - np.maximum(covers, self.evidence.stands)) * content
-        rows = int(self.shape.kept(filters_of(conditions)).sum())
+        rows, every = int(self.shape.kept(filters_of(conditions)).sum()), max(1, len(self.shape.rows))
+        widest = max((float(self.shape.kept([one.filter]).mean()) for one in conditions), default=0.0)
         return [
             covers.sum(), left.sum(), (left * names).sum(), sum(one.sum() for one in each) - covers.sum(),
             min((float(one.max(initial=0.0)) for one in each), default=1.0),
-            float(rows == 0), float(rows == 1), math.log1p(rows) / 5,
+            float(rows == 0), float(rows == 1), math.log1p(rows) / 5, rows / every, widest,
             float(sum(one.kind == "rule" for one in conditions) == len(self.conditions.ruled)),
             float(len(conditions)), float(len(conditions) > 2),
         ]  # fmt: skip
@@ -331,12 +369,13 @@ class Meant:
         return [float(one) for one in (is_same and is_sure, is_same and not is_sure, is_sure, True, is_head, is_under)]
 
 
+_PERCENT = frozenset({"%", "prozent", "porcento", "pourcent"})
 _COMPARES = frozenset({">", "<", ">=", "<=", "between"})
 
 
 def _is_of_nothing(one: Filter) -> bool:
     """Return whether a condition speaks of what is not there, or of 0."""
-    return one.operator in ("not in", "is null") or one.values == (0.0,)
+    return one.operator in ("not in", "is null") or (one.operator == "=" and one.values == (0.0,))
 
 
 def _head_of(query: TableQuery) -> tuple[object, ...]:
@@ -351,7 +390,7 @@ def rank(
     question: QuestionMeaning,
     shapes: Sequence[tuple[Shape, Prior]],
     fitted: Weights,
-    chances: tuple[dict[Computed, float], float],
+    hints: Hints,
 ) -> list[Ranked]:
     """Return what a question may mean for tables, the likeliest first; empty where it means none of them.
 
@@ -360,19 +399,20 @@ def rank(
     found: list[tuple[Meant, Candidate]] = []
     scores: list[np.ndarray] = []
     for shape, prior in shapes:
-        meant = Meant(question, shape, prior, chances[0], fitted)
+        meant = Meant(question, shape, prior, hints, fitted)
         if meant.candidates:
             found += [(meant, one) for one in meant.candidates]
             scores.append(fitted.pairs(meant.features))
     if not scores:
         return []
-    weighed = np.concatenate([*scores, [fitted.none(none_features(question, chances[1]))]])
+    weighed = np.concatenate([*scores, [fitted.none(none_features(question, hints.none))]])
     shares = np.exp(weighed - weighed.max())
     shares /= shares.sum()
     summed: dict[tuple[object, ...], float] = {}
     first: dict[tuple[object, ...], int] = {}
     for at in np.argsort(-shares[:-1]):
-        key = _said_of(*found[at])
+        meant, one = found[at]
+        key = (id(meant), *_said_of(meant.shape, one.query))
         first.setdefault(key, int(at))
         summed[key] = summed.get(key, 0.0) + float(shares[at])
     best = sorted(summed, key=lambda key: -summed[key])[:TOLD]
@@ -381,11 +421,16 @@ def rank(
     return [found[first[key]][0].ranked(found[first[key]][1], summed[key]) for key in best]
 
 
-def _said_of(meant: Meant, one: Candidate) -> tuple[object, ...]:
-    """Return what a candidate says, whatever names its rows: one cell is its own sum."""
-    query, head = one.query, meant.heads[one.head]
-    filters = (*query.filters, *query.part, *query.less)
-    rows = meant.shape.kept(query.filters)
-    is_cell = query.task in ("lookup", "sum") and query.group is None and int(rows.sum()) == 1
-    said = ("cell", rows.tobytes()) if is_cell else (head.computed, frozenset(filters))
-    return id(meant), *said, query.column, query.group, query.unit, query.best, query.minus
+def _said_of(shape: Shape, query: TableQuery) -> tuple[object, ...]:
+    """Return what a query says, by the rows that it keeps: one cell is its own sum, and names that differ are rows."""
+    rows, column = shape.kept(query.filters), query.column
+    kept = tuple(shape.kept((*query.filters, *more)).tobytes() for more in (query.part, query.less) if more)
+    if query.task in ONE_CELL and query.group is None and int(rows.sum()) == 1:
+        return "cell", rows.tobytes(), column
+    is_distinct, is_told = query.is_distinct, column is not None and shape.is_unique[column]
+    if is_distinct and column is not None and is_told and not shape.has_gaps[column]:
+        is_distinct, column = False, None
+    return (
+        query.task, is_distinct, rows.tobytes(), kept, column, query.group, query.unit, query.best, query.minus,
+        query.rank, query.top, query.plus,
+    )  # fmt: skip

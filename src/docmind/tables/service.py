@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 from docmind.documents import Catalog
-from docmind.embedding import TextEmbedder
+from docmind.embedding import Meanings
 from docmind.errors import DamagedError, DocMindError
 from docmind.language import fold
 from docmind.records.documents import DocumentInfo
@@ -24,8 +25,7 @@ from docmind.tables.joining import joined, needs_both
 from docmind.tables.loading import Table, Tables, Unread
 from docmind.tables.naming import Names, names_of
 from docmind.tables.query import Result, SlowQueryError, run
-from docmind.tables.ranking import rank, weights
-from docmind.tables.shapes import Meanings
+from docmind.tables.ranking import Ranked, rank, weights
 from docmind.tables.telling import Earlier, TableAnswer, told
 from docmind.tables.understanding import Understood, understand
 from docmind.tables.wordlists import Task
@@ -51,6 +51,8 @@ _COMPUTED: tuple[Task, ...] = (
 """Kinds of questions of which quotes tell less than a query that leaves one word out."""
 _SUMS: tuple[Task, ...] = ("count", "sum", "mean", "median")
 LIKELY, SURE = 0.35, 0.95  # probabilities of a query from which its answer is shown, and is told as sure
+DOUBTED = 0.4  # that of a query of which the rules are sure, below which it is not told as sure
+INSTEAD, VERY_LIKELY = 0.5, 0.75  # that of another, from which it is shown instead, and of one that no rule thought of
 LIKELIER = 0.25  # that of one that is shown in place of one that the rules are not sure of
 _LATEST = 4  # answers that are kept: a follow-up is asked in several ways
 NO_TABLE = math.log(0.9)  # of that no table is meant: then none is read
@@ -59,6 +61,15 @@ Found = Callable[[], Mapping[str, float]]
 
 def _nothing() -> Mapping[str, float]:
     return {}
+
+
+class _Ruled(NamedTuple):
+    """The answer of a query by rules, and the older versions of its tables; `is_joined` of two that are read as one."""
+
+    answer: TableAnswer
+    understood: Understood
+    older: Sequence[Table]
+    is_joined: bool
 
 
 class _Pair:
@@ -90,10 +101,10 @@ class _Pair:
 class TableAnswers:
     """The answers that a query over tables gives. Thread-safe."""
 
-    def __init__(self, catalog: Catalog, embedder: TextEmbedder) -> None:
+    def __init__(self, catalog: Catalog, meanings: Meanings) -> None:
         self._catalog = catalog
         self._tables = Tables(catalog)
-        self._meanings = Meanings(embedder)
+        self._meanings = meanings
         self._lock = threading.Lock()
         self._groups: tuple[object, list[Group]] | None = None
         self._latest: dict[object, TableAnswer | None] = {}
@@ -111,9 +122,9 @@ class TableAnswers:
     def answer(self, question: str, filters: Filters, found: Found = _nothing, about: str = "") -> TableAnswer | None:
         """Return the answer that a query over tables gives; None where it needs no table, or none is surely meant.
 
-        `found` gives the scores of the documents that the search found for the question (`scores_of`), and is asked
-        where the rules are not sure of a query. `about` are the words that were searched for, where they are others
-        than the question.
+        `found` gives the scores of the documents that the search found for the question (`scores_of`); it is not asked
+        where the vector of the question tells that it means no table. `about` are the words that were searched for,
+        where they are others than the question.
         """
         asked = asked_of(question)
         if asked is None or filters.languages:
@@ -123,10 +134,17 @@ class TableAnswers:
             if key in self._latest:
                 return self._latest[key]
         groups, is_whole = self._groups_of(filters)
-        answer = self._by_rules(asked, groups, is_whole=is_whole)
-        if answer is None or answer.outcome != "answer":
+        ruled = self._by_rules(asked, groups, is_whole=is_whole)
+        is_joined = ruled is not None and ruled.is_joined
+        ranked = self._ranked(asked, groups, found) if not is_joined else None
+        answer = ruled.answer if ruled is not None else None
+        if ruled is not None and ruled.answer.outcome == "answer" and ranked is not None:
+            answer = self._weighed(ruled, ranked, asked, is_whole=is_whole)
+        elif ranked and (answer is None or answer.outcome != "answer"):
             least = LIKELY if answer is None else LIKELIER
-            answer = self._by_meaning(asked, groups, found, least, is_whole=is_whole) or answer
+            answer = self._by_meaning(ranked, asked, least, is_whole=is_whole) or answer
+        if ranked is None and self._meanings.are_there and groups and not is_joined:
+            return answer  # the model failed: the next time it may not
         with self._lock:
             while len(self._latest) >= _LATEST:
                 del self._latest[next(iter(self._latest))]
@@ -143,7 +161,7 @@ class TableAnswers:
             if one.read is not None:
                 yield from questions_of(one.read, info.label, info.language)
 
-    def _by_rules(self, asked: Asked, groups: Sequence[Group], *, is_whole: bool) -> TableAnswer | None:
+    def _by_rules(self, asked: Asked, groups: Sequence[Group], *, is_whole: bool) -> _Ruled | None:
         """Return the answer of a query by rules, which account for every word, or for all but one."""
         found: list[tuple[Understood, list[Table]]] = []
         may_lack = 1 if any(asked.has(task) for task in _COMPUTED) else 0
@@ -157,30 +175,54 @@ class TableAnswers:
         if complete:
             return self._best(asked, complete, is_whole=is_whole)
         if pairs := self._joined(asked, groups):
-            return self._best(asked, pairs, is_whole=is_whole)
+            best = self._best(asked, pairs, is_whole=is_whole)
+            return best._replace(is_joined=True) if best is not None else None
         if may_lack:
             near = [one for one in found if len(one[0].leftover) == 1 and _is_about(one[0])]
             return self._best(asked, near, is_whole=is_whole) if near else None
         return None
 
-    def _by_meaning(
-        self, asked: Asked, groups: Sequence[Group], found: Found, least: float, *, is_whole: bool
-    ) -> TableAnswer | None:
-        """Return the answer of the query that is meant most likely; None where none has the `least` probability.
+    def _ranked(self, asked: Asked, groups: Sequence[Group], found: Found) -> list[Ranked] | None:
+        """Return the queries that may be meant, the likeliest first; None without a text model.
 
-        So it is where the text model fails, as the search then says.
+        So it is where it fails, as the search then says. There are none where no table is meant.
         """
         if not groups or not self._meanings.are_there:
             return None
         try:
             question = QuestionMeaning(asked, self._meanings)
-            chances, none = weights().chances(question)
-            if none > NO_TABLE and not asked.tasks:
-                return None
+            hints = weights().hints(question)
+            if hints.none > NO_TABLE and not asked.tasks:
+                return []
             about = meant(question, groups, found(), self._meanings)
-            ranked = rank(question, about, weights(), (chances, none))
+            return rank(question, about, weights(), hints)
         except (DocMindError, OSError, RuntimeError):
             return None
+
+    def _weighed(self, ruled: _Ruled, ranked: Sequence[Ranked], asked: Asked, *, is_whole: bool) -> TableAnswer | None:
+        """Return the answer of a query that the rules are sure of, which is not sure where it is unlikely to be meant.
+
+        Then one that is likelier than not answers, if there is one. A query that is no candidate, as of the second
+        largest, is not weighed, unless no table is meant or another query is very likely.
+        """
+        understood = ruled.understood
+        same = [one for one in ranked if one.is_of(understood.query, understood.tables)]
+        likely, best = sum(one.probability for one in same), max((one.probability for one in ranked), default=1.0)
+        if likely >= DOUBTED or (not same and best < VERY_LIKELY):
+            return ruled.answer
+        others = [one for one in ranked if one not in same and one.probability > likely]
+        if (likelier := self._by_meaning(others, asked, INSTEAD, is_whole=is_whole)) is not None:
+            return likelier
+        unsure = replace(understood, is_sure=False)
+        try:
+            return self._told(unsure, ruled.older, asked.language, is_whole=is_whole)[1]
+        except (SlowQueryError, DamagedError):
+            return None
+
+    def _by_meaning(
+        self, ranked: Sequence[Ranked], asked: Asked, least: float, *, is_whole: bool
+    ) -> TableAnswer | None:
+        """Return the answer of the query that is meant most likely; None where none has the `least` probability."""
         for one in ranked:
             is_sure = one.probability >= SURE
             is_whole_sum = one.query.task in _SUMS and not one.query.filters and one.query.group is None
@@ -226,9 +268,7 @@ class TableAnswers:
             self._pairs = groups, pairs
         return pairs
 
-    def _best(
-        self, asked: Asked, found: Sequence[tuple[Understood, list[Table]]], *, is_whole: bool
-    ) -> TableAnswer | None:
+    def _best(self, asked: Asked, found: Sequence[tuple[Understood, list[Table]]], *, is_whole: bool) -> _Ruled | None:
         """Return the answer of the reading that accounts for the question best; a rival as good makes it unsure."""
         ranked = sorted(found, key=lambda one: (-one[0].score, not one[0].is_sure))
         answers: list[tuple[Understood, list[Table], Result, TableAnswer]] = []
@@ -249,11 +289,12 @@ class TableAnswers:
         if (rivals or best.outcome == "maybe") and (is_lookup or not is_whole):
             return None  # the quotes are as good
         if not rivals and (is_whole or is_lookup):
-            return best
+            return _Ruled(best, understood, older, is_joined=False)
         # Tables of documents that were not read yet may have more of these rows.
-        return told(
+        retold = told(
             understood, result, asked.language, self._catalog, others=rivals[:1], older=older, is_whole=is_whole
         )
+        return _Ruled(retold, understood, older, is_joined=False) if retold is not None else None
 
     def _told(
         self, understood: Understood, older: Sequence[Table], language: str, *, is_whole: bool = True

@@ -11,59 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from docmind.embedding import TextEmbedder, VectorCache, is_measured, is_multilingual, of_many_languages
+from docmind.embedding import Meanings
 from docmind.tables.loading import Table
 from docmind.tables.naming import Names
 from docmind.tables.query import Filter
 from docmind.tables.values import Sql, is_year
 from docmind.tables.words import is_function, words_of
 
-VECTORS = 12_000  # of phrases, headers and cells that are kept in memory, 1.5 KB each
 _TOLD_APART = 80  # different cells of a column whose meanings are compared with a question
 _LONGEST = 48  # characters of such a cell
 _MOST_TEXTS = 400  # such cells of a table, those of the columns with the fewest first
 _MASKS = 200  # conditions whose rows are kept
 _READ = 400  # different cells of a column whose words are compared by their letters
 _LEAST = 4  # letters of such a word
+_COMMON, _FEW = 0.95, 5  # of the different cells of a column, and their number, that have a word which tells no row
 _SIGNS = {"=": operator.eq, ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 _PARTS = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])|_+|(?<=[^\W\d_])(?=\d)")
-
-
-class Meanings:
-    """Vectors of short texts by the multilingual text model, the latest kept in memory. Thread-safe.
-
-    They are there where the model is one whose cosines were measured: what they weigh was fitted to them.
-    """
-
-    def __init__(self, embedder: TextEmbedder) -> None:
-        self._embedder = embedder
-        self._kept = VectorCache(VECTORS, "tables")
-        self._drops = 0
-
-    @property
-    def are_there(self) -> bool:
-        return is_measured(self._embedder) and is_multilingual(self._embedder)
-
-    def of(self, texts: Sequence[str]) -> np.ndarray:
-        """Return unit vectors `(n, d)`, float32. Raises what the model raises."""
-        if not texts:
-            return np.zeros((0, 1), np.float32)
-        drops = self._drops
-        found = self._kept.rows(self._embedder.fingerprint, texts, self._made)
-        if drops != self._drops:  # a document was erased meanwhile, of which a text may be
-            self._kept.drop()
-        return found
-
-    def drop(self) -> None:
-        """Drop what is kept, because a document is erased."""
-        self._drops += 1
-        self._kept.drop()
-
-    def _made(self, texts: Sequence[str]) -> np.ndarray:
-        vectors = self._embedder.embed_documents(texts)
-        many = of_many_languages(self._embedder, vectors)
-        assert many is not None  # else they are not there
-        return many
 
 
 def parted(name: str) -> str:
@@ -133,6 +96,15 @@ class Shape:
                         held.setdefault(word.text, set()).add(str(cell))
             found.append(held)
         return found
+
+    @cached_property
+    def common(self) -> frozenset[str]:
+        """The words that nearly all cells of a column have: they tell no row from another."""
+        found: set[str] = set()
+        for different, held in zip(self.different, self.words, strict=True):
+            least = max(_FEW, _COMMON * len(different))
+            found |= {word for word, cells in held.items() if len(cells) >= least}
+        return frozenset(found)
 
     @cached_property
     def years(self) -> frozenset[int]:

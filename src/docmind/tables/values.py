@@ -32,7 +32,7 @@ _DIGIT = re.compile(r"\d")
 _MARKS = re.compile(r"(?<=\d)[.,](?=\d)")
 _TAIL = re.compile(r"([.,])(\d+)\D*$")
 _GROUPED = re.compile(rf"\d{{1,3}}(?:[.,'’{_SPACES}]\d{{3}})+")
-_ISO = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?")
+_ISO = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
 _PARTS = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})(?:\s+\d{1,2}:\d\d(?::\d\d)?)?")
 _NAMED = re.compile(
     r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?\s+)?(?:(?:de|of)\s+)?(?P<month>[^\W\d_]{3,12})\.?"
