@@ -151,9 +151,8 @@ def _sign_of(gold: Mapping[str, Any], limit: Limit) -> Sign:
         sign: Sign = "=" if operator in ("=", "year") else operator if operator in SIGNS else ""
         for one in values:
             is_number = isinstance(one, int | float) and float(one) == limit.number
-            if sign and (
-                is_number or (limit.day and isinstance(one, str) and limit.day in (one[: len(limit.day)], one[5:]))
-            ):
+            is_day = bool(limit.day) and isinstance(one, str) and limit.day in (one[: len(limit.day)], one[5:])
+            if sign and (is_number or is_day):
                 return sign
     return ""
 

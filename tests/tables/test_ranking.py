@@ -93,6 +93,8 @@ def test_a_query_is_compared_by_what_it_computes_of_which_tables() -> None:
     assert not one.is_of(replace(one.query, top=2), shape.names.tables)
     assert not one.is_of(replace(one.query, plus=(1,)), shape.names.tables)
     assert not one.is_of(one.query, [])
+    wider = shape_of("a,b,c,d,e,f\n1,2,3,4,5,6\n")  # another table of the same document
+    assert not one.is_of(TableQuery("sum", (), 5), wider.names.tables)
 
 
 class Broken(Toy):

@@ -174,7 +174,7 @@ class ConditionsMeant:
             covers = self._over(start, one.end, 1.0)
             beside = np.maximum(covers, self._over(max(0, start - _BESIDE), one.end + _BESIDE, 0.5))
             if one.number is not None:
-                yield from self._by_number(one.number, signs, covers, beside, is_said_year=bool(one.day))
+                yield from self._by_number(one, one.number, signs, covers, beside)
             if one.day:
                 yield from self._by_day(one.day, signs, beside)
             if n + 1 < len(limits) and limits[n + 1].start - one.end <= _APART:
@@ -182,17 +182,15 @@ class ConditionsMeant:
                 yield from self._between(one, limits[n + 1], likely)
 
     def _by_number(
-        self, number: float, signs: Mapping[Sign, float], covers: np.ndarray, beside: np.ndarray, *, is_said_year: bool
+        self, one: Limit, number: float, signs: Mapping[Sign, float], covers: np.ndarray, beside: np.ndarray
     ) -> Iterator[Condition]:
         """Yield comparisons of each column with a number; a column without it is the same from it on and above it."""
         for column in self._e.numbers:
             is_held = number in self._r.names.numbers[column]
-            of_years = column in self._e.shape.years
-            is_time = is_year(number) if of_years else not is_said_year
-            for sign, same in _COMPARISONS if is_held else _COMPARISONS[:2]:
+            compared = (_COMPARISONS if is_held else _COMPARISONS[:2]) if self._is_of(one, column) else ()
+            for sign, same in compared:
                 likely = signs.get(sign, 0.0) + (0.0 if is_held else signs.get(same, 0.0))
-                if is_time:
-                    yield self._limited(Filter(column, sign, (number,)), beside, likely)
+                yield self._limited(Filter(column, sign, (number,)), beside, likely)
             if is_held:
                 yield self._limited(Filter(column, "=", (number,)), covers, signs.get("=", 0.0))
 
@@ -215,10 +213,15 @@ class ConditionsMeant:
                 first, last = (self._with_year(column, day) for day in (lower.day, upper.day))
                 if first <= end_of(last):
                     yield self._limited(Filter(column, "between", (first, end_of(last))), covers, likely)
-            elif column in self._e.numbers and lower.number is not None and upper.number is not None:
-                is_time = is_year(lower.number) == (column in self._e.shape.years)
-                if is_time and lower.number < upper.number:
-                    yield self._limited(Filter(column, "between", (lower.number, upper.number)), covers, likely)
+            elif lower.number is None or upper.number is None or column not in self._e.numbers:
+                continue
+            elif self._is_of(lower, column) and lower.number < upper.number:
+                yield self._limited(Filter(column, "between", (lower.number, upper.number)), covers, likely)
+
+    def _is_of(self, one: Limit, column: int) -> bool:
+        """Return whether a number may limit a column: a year one of years, and any but a written year another."""
+        is_of_years = column in self._e.shape.years
+        return is_year(one.number or 0.0) if is_of_years else not one.day
 
     def _with_year(self, column: int, day: str) -> str:
         """Return a date; a day without its year is of the last year that has it, else of the last of the column."""

@@ -23,8 +23,9 @@ from docmind.tables.shapes import Shape, letters_shared, plain
 from docmind.tables.words import Word, akin, is_function, is_light, is_name, same
 
 PHRASE = 3  # words of a phrase that is compared by its meaning
-_GROUP = 3  # digits of a group of a number
 AROUND = 3  # words before and behind a number by which it is told what it limits
+_ANY_NUMBER = "10"  # stands in its place
+_GROUP = 3  # digits of a group of a number
 _NEAR, _SPAN = 0.45, 0.35  # cosines of E5, centred: below the first nothing is alike, and their sum is sure
 _SHARED = 0.6  # of the letters of two words that are taken for one
 _LEAST = 5  # letters of such a word
@@ -37,9 +38,6 @@ Measure = Literal["question", "rest", "phrase", "words", "cells"]
 def likeness(cosines: np.ndarray) -> np.ndarray:
     """Return how sure cosines are, 0..1."""
     return np.clip((cosines - _NEAR) / _SPAN, 0.0, 1.0)
-
-
-_ANY_NUMBER = "10"
 
 
 class Limit(NamedTuple):
@@ -92,7 +90,7 @@ def _number_at(words: Sequence[Word], texts: Sequence[str], at: int, language: s
 def _goes_on(first: str, text: str) -> bool:
     """Return whether a word is a further group of a number: of `120 000`, and not of `rooms 101 102`."""
     is_group = len(text) == _GROUP and text.isdecimal()
-    return is_group and first.isdecimal() and (len(first) < _GROUP or (text == "000" and len(first) == _GROUP))
+    return is_group and first.isdecimal() and (len(first) < _GROUP or (len(first) == _GROUP and text == "000"))
 
 
 class QuestionMeaning:

@@ -81,7 +81,7 @@ class Ranked:
 
     def is_of(self, query: TableQuery, tables: Sequence[Table]) -> bool:
         """Return whether it says the same as another query of these tables."""
-        is_there = {one.doc_id for one in tables} == {one.doc_id for one in self.shape.names.tables}
+        is_there = tuple(tables) == self.shape.names.tables
         return is_there and _said_of(self.shape, self.query) == _said_of(self.shape, query)
 
 
@@ -427,8 +427,8 @@ def _said_of(shape: Shape, query: TableQuery) -> tuple[object, ...]:
     kept = tuple(shape.kept((*query.filters, *more)).tobytes() for more in (query.part, query.less) if more)
     if query.task in ONE_CELL and query.group is None and int(rows.sum()) == 1:
         return "cell", rows.tobytes(), column
-    is_distinct, is_told = query.is_distinct, column is not None and shape.is_unique[column]
-    if is_distinct and column is not None and is_told and not shape.has_gaps[column]:
+    is_distinct = query.is_distinct
+    if is_distinct and column is not None and len(shape.different[column]) == len(shape.rows):
         is_distinct, column = False, None
     return (
         query.task, is_distinct, rows.tobytes(), kept, column, query.group, query.unit, query.best, query.minus,

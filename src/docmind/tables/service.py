@@ -135,15 +135,16 @@ class TableAnswers:
                 return self._latest[key]
         groups, is_whole = self._groups_of(filters)
         ruled = self._by_rules(asked, groups, is_whole=is_whole)
-        is_joined = ruled is not None and ruled.is_joined
-        ranked = self._ranked(asked, groups, found) if not is_joined else None
+        is_joined = ruled is not None and ruled.is_joined  # such a query is not weighed
+        may_weigh = bool(groups) and self._meanings.are_there and not is_joined
+        ranked = self._ranked(asked, groups, found) if may_weigh else None
         answer = ruled.answer if ruled is not None else None
         if ruled is not None and ruled.answer.outcome == "answer" and ranked is not None:
             answer = self._weighed(ruled, ranked, asked, is_whole=is_whole)
         elif ranked and (answer is None or answer.outcome != "answer"):
             least = LIKELY if answer is None else LIKELIER
             answer = self._by_meaning(ranked, asked, least, is_whole=is_whole) or answer
-        if ranked is None and self._meanings.are_there and groups and not is_joined:
+        if may_weigh and ranked is None:
             return answer  # the model failed: the next time it may not
         with self._lock:
             while len(self._latest) >= _LATEST:
@@ -183,12 +184,10 @@ class TableAnswers:
         return None
 
     def _ranked(self, asked: Asked, groups: Sequence[Group], found: Found) -> list[Ranked] | None:
-        """Return the queries that may be meant, the likeliest first; None without a text model.
+        """Return the queries that may be meant, the likeliest first, which are none where no table is meant.
 
-        So it is where it fails, as the search then says. There are none where no table is meant.
+        None where the text model fails, as the search then says.
         """
-        if not groups or not self._meanings.are_there:
-            return None
         try:
             question = QuestionMeaning(asked, self._meanings)
             hints = weights().hints(question)
