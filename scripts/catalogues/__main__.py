@@ -1,4 +1,4 @@
-"""Catalogues of the interface's texts: bring them up to date, and fill in translations.
+"""Catalogues of the texts of the interface and of answers: bring them up to date, and fill in translations.
 
     .venv/bin/python scripts/catalogues update       texts of the code into the .po files; prints the untranslated
     .venv/bin/python scripts/catalogues fill FILE    translations from JSON into the .po files
@@ -6,7 +6,8 @@
     .venv/bin/python scripts/catalogues extract      all texts, as JSON
 
 `update` and `fill` compile too. What `update` prints is what `fill` reads, with translations in place of the empty
-texts: `{"pt": {"Open": "Abrir", "{n} page": ["{n} página", "{n} páginas"]}, "es": …}`.
+texts: `{"pt/docmind": {"Open": "Abrir", "{n} page": ["{n} página", "{n} páginas"]}, "pt/answers": …}`. A text with a
+context has it before it: `"sentence|“{column}” is empty"`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from messages import LANGUAGES, texts, untranslated, updated, write
+from messages import CATALOGUES, texts, untranslated, updated, write
 
 
 def main() -> int:
@@ -27,7 +28,7 @@ def main() -> int:
     parser.add_argument("file", nargs="?", type=Path, help="fill: the JSON file")
     options = parser.parse_args()
     if options.command == "extract":
-        _print(list(dict.fromkeys(_english(text.key) for text in texts())))
+        _print(list(dict.fromkeys(_english(text.key, text.context) for text in texts())))
         return 0
     translations: dict[str, dict[str, Any]] = {}
     if options.command == "fill":
@@ -35,29 +36,33 @@ def main() -> int:
             parser.error("fill needs a JSON file")
         translations = json.loads(options.file.read_text("utf-8"))
     left: dict[str, dict[str, Any]] = {}
-    for language in LANGUAGES:
-        catalog = updated(language)
-        given = dict(translations.get(language, {}))
+    for domain, language in CATALOGUES:
+        catalog, name = updated(domain, language), f"{language}/{domain}"
+        given = translations.pop(name, {})
         for message in catalog:
-            if not message.id or _english(message.id) not in given:
+            if not message.id or (text := _english(message.id, message.context)) not in given:
                 continue
-            string = given.pop(_english(message.id))
+            string = given.pop(text)
             message.string = tuple(string) if isinstance(string, list) else string
             message.flags.discard("fuzzy")
         for unknown in given:
-            print(f"{language}: the code has no text {unknown!r}", file=sys.stderr)
-        write(language, catalog)
-        left[language] = {
-            _english(message.id): "" if isinstance(message.id, str) else ["", ""] for message in untranslated(catalog)
+            print(f"{name}: the code has no text {unknown!r}", file=sys.stderr)
+        write(domain, language, catalog)
+        left[name] = {
+            _english(message.id, message.context): "" if isinstance(message.id, str) else ["", ""]
+            for message in untranslated(catalog)
         }
+    for name in translations:
+        print(f"There is no catalogue {name!r}.", file=sys.stderr)
     if options.command != "compile":
         _print(left)
     return 0
 
 
-def _english(key: Any) -> str:
-    """Return the text, or its singular: what a catalogue knows it by."""
-    return key if isinstance(key, str) else key[0]
+def _english(key: Any, context: str | None) -> str:
+    """Return the text, or its singular, behind its context: what a catalogue knows it by."""
+    text = key if isinstance(key, str) else key[0]
+    return f"{context}|{text}" if context else text
 
 
 def _print(value: Any) -> None:

@@ -1,6 +1,7 @@
 """Texts of the code, and the catalogues that hold their translations.
 
-A text is the literal argument of `_`, `N_` or `ngettext`, or a help text of the command line.
+A text of the interface is the literal argument of `_`, `N_` or `ngettext`, or a help text of the command line; a text
+of an answer is that of `say`, `say_many`, `A_` or `A_many`. Each kind is a domain with its own catalogues.
 """
 
 from __future__ import annotations
@@ -21,9 +22,22 @@ from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "src" / "docmind" / "wording"
-LANGUAGES = ("pt", "es")
-"""Languages that are translated into; English is in the code."""
+LANGUAGES = {"docmind": ("pt", "es"), "answers": ("de", "es", "fr", "pt")}
+"""Languages that are translated into, by domain; English is in the code."""
+CATALOGUES = tuple((domain, code) for domain, codes in LANGUAGES.items() for code in codes)
 GLOSSARY = {
+    "de": (
+        "German",
+        "document Dokument, page Seite, passage Stelle, mail E-Mail, table Tabelle, row Zeile, column Spalte, "
+        "cell Zelle, list Liste, version Fassung, amount Betrag, summary Zusammenfassung, "
+        "language model Sprachmodell, export Export",
+    ),
+    "fr": (
+        "French",
+        "document document, page page, passage passage, mail e-mail, table tableau, row ligne, column colonne, "
+        "cell cellule, list liste, version version, amount montant, summary résumé, "
+        "language model modèle de langage, export export",
+    ),
     "pt": (
         "Portuguese as used in Portugal",
         "library biblioteca, document documento, file ficheiro, folder pasta, page página, quote citação, "
@@ -51,7 +65,13 @@ GLOSSARY = {
 """Per language: what it is, and its terms."""
 _WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # fixed: the same texts make the same bytes
 _SOURCES = ROOT / "src" / "docmind"
-_ARGUMENTS = {"_": 1, "N_": 1, "ngettext": 2}
+_FUNCTIONS = {
+    "_": ("docmind", 0, 1), "N_": ("docmind", 0, 1), "ngettext": ("docmind", 0, 2), "A_": ("answers", 0, 1),
+    "A_many": ("answers", 0, 2), "say": ("answers", 1, 1), "say_many": ("answers", 1, 2),
+}  # fmt: skip
+"""By name: the domain, the place of the first text among the arguments, and how many forms of it there are."""
+_MARKED = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Starred | ast.IfExp
+_LOOKUPS = frozenset({"_", "say", "say_many"})  # that are called on a text of a table too, which is marked there
 
 Key = str | tuple[str, str]
 """A text, or its two English forms where it has a number."""
@@ -59,10 +79,12 @@ Key = str | tuple[str, str]
 
 @dataclass(frozen=True)
 class Text:
-    """A text of the code, with the file that has it."""
+    """A text of the code, with the file that has it; `context` tells two meanings of one text apart."""
 
     key: Key
     file: str
+    domain: str = "docmind"
+    context: str = ""
 
 
 class NotLiteralError(ValueError):
@@ -76,12 +98,11 @@ def texts() -> list[Text]:
     """
     found: list[Text] = []
     for file in sorted(_SOURCES.rglob("*.py")):
-        name = file.relative_to(ROOT).as_posix()
-        found += (Text(key, name) for key in texts_of(file.read_text("utf-8"), name))
+        found += texts_of(file.read_text("utf-8"), file.relative_to(ROOT).as_posix())
     return [*found, *(Text(key, "src/docmind/cli") for key in _help_texts())]
 
 
-def texts_of(source: str, name: str) -> Iterator[Key]:
+def texts_of(source: str, name: str) -> Iterator[Text]:
     """Yield the texts of a module's source.
 
     Raises `NotLiteralError`.
@@ -89,15 +110,17 @@ def texts_of(source: str, name: str) -> Iterator[Key]:
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         function = call.func.id if isinstance(call.func, ast.Name) else ""
-        if function not in _ARGUMENTS or name.endswith("wording/catalogues.py"):
+        if function not in _FUNCTIONS or name.endswith("wording/catalogues.py"):
             continue
-        if function == "_" and isinstance(call.args[0], ast.Name | ast.Attribute | ast.Subscript | ast.Call):
-            continue  # a text of a table, which `N_` marks
-        arguments = call.args[: _ARGUMENTS[function]]
-        values = [one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-        if len(values) != _ARGUMENTS[function]:
+        domain, first, forms = _FUNCTIONS[function]
+        if function in _LOOKUPS and isinstance(call.args[first], _MARKED):
+            continue
+        values = [one.value if isinstance(one, ast.Constant) else None for one in call.args[first:]]
+        texts = [value for value in values[:forms] if isinstance(value, str)]
+        if len(texts) != forms:
             raise NotLiteralError(f"{name}:{call.lineno}: the argument of {function} is not a plain text")
-        yield values[0] if len(values) == 1 else (values[0], values[1])
+        context = next((value for value in values[forms:] if isinstance(value, str)), "")
+        yield Text(texts[0] if forms == 1 else (texts[0], texts[1]), name, domain, context)
 
 
 def _help_texts() -> Iterator[str]:
@@ -118,11 +141,12 @@ def _help_texts() -> Iterator[str]:
     yield from walk(main)
 
 
-def template() -> Catalog:
-    """Return a catalogue of all texts, untranslated."""
+def template(domain: str) -> Catalog:
+    """Return a catalogue of all texts of a domain, untranslated."""
     made = Catalog(project="DocMind", charset="utf-8")
     for text in texts():
-        made.add(text.key, locations=[(text.file, 0)])
+        if text.domain == domain:
+            made.add(text.key, locations=[(text.file, 0)], context=text.context or None)
     return made
 
 
@@ -134,46 +158,46 @@ def _header(language: str) -> str:
     )
 
 
-def po_file(language: str) -> Path:
+def po_file(domain: str, language: str) -> Path:
     """Return the path of a language's catalogue."""
-    return FOLDER / language / "LC_MESSAGES" / "docmind.po"
+    return FOLDER / language / "LC_MESSAGES" / f"{domain}.po"
 
 
-def read(language: str) -> Catalog:
+def read(domain: str, language: str) -> Catalog:
     """Read a catalogue; one that is not there yet is empty."""
-    path = po_file(language)
+    path = po_file(domain, language)
     if not path.exists():
         return Catalog(locale=language, project="DocMind", charset="utf-8")
     with path.open("rb") as file:
         return read_po(file, locale=language)
 
 
-def updated(language: str) -> Catalog:
+def updated(domain: str, language: str) -> Catalog:
     """Return a catalogue with the texts of the code: new ones untranslated, others without what is gone."""
-    catalog = read(language)
-    catalog.update(template(), no_fuzzy_matching=True, update_creation_date=False)
+    catalog = read(domain, language)
+    catalog.update(template(domain), no_fuzzy_matching=True, update_creation_date=False)
     catalog.obsolete.clear()
     for message in catalog:
         message.locations = sorted({(file, 0) for file, _line in message.locations})
     return catalog
 
 
-def write(language: str, catalog: Catalog) -> None:
+def write(domain: str, language: str, catalog: Catalog) -> None:
     """Write a catalogue, and compile it beside."""
-    path = po_file(language)
+    path = po_file(domain, language)
     path.parent.mkdir(parents=True, exist_ok=True)
     catalog.header_comment, catalog.fuzzy = _header(language), False
     catalog.msgid_bugs_address, catalog.last_translator, catalog.language_team = "", "", GLOSSARY[language][0]
     catalog.version, catalog.creation_date, catalog.revision_date = "", _WRITTEN, _WRITTEN
     with path.open("wb") as file:
         write_po(file, catalog, width=110, sort_by_file=True, include_lineno=False, ignore_obsolete=True)
-    path.with_suffix(".mo").write_bytes(compiled(language))
+    path.with_suffix(".mo").write_bytes(compiled(domain, language))
 
 
-def compiled(language: str) -> bytes:
+def compiled(domain: str, language: str) -> bytes:
     """Return the compiled form of a catalogue file."""
     made = BytesIO()
-    write_mo(made, read(language))
+    write_mo(made, read(domain, language))
     return made.getvalue()
 
 

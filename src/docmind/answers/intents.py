@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from docmind.language import fold
+from docmind.wording import say
 
 IntentKind = Literal[
     "passages", "remember", "greeting", "documents", "summary", "sum", "table", "list", "changes", "mails"
 ]
-Language = Literal["en", "pt", "es"]
+Language = Literal["en", "de", "es", "fr", "pt"]
 
 LONGEST = 300  # characters
 
@@ -48,12 +49,13 @@ class Intent:
     @property
     def needs(self) -> str:
         """What is needed beside quotes for what is asked, as a sentence; empty where nothing is."""
-        return _NEEDS_SUM[self.language][0] if self.kind == "sum" else ""
+        return say(self.language, "Adding up needs a language model.") if self.kind == "sum" else ""
 
     @property
     def lead(self) -> str:
         """The words before passages that were found instead of what is asked; empty where nothing is needed."""
-        return " ".join(_NEEDS_SUM[self.language]) if self.kind == "sum" else ""
+        found = say(self.language, "These passages were found; no sum was made of them.")
+        return f"{self.needs} {found}" if self.kind == "sum" else ""
 
 
 PASSAGES = Intent()
@@ -190,11 +192,6 @@ _SUMS: dict[Language, tuple[str, ...]] = {
         rf"(?:cu[áa]l es )?(?:el )?total de (?:tod[ao]s|mis)(?: l[ao]s| mis)? {_TOPIC}",
     ),
 }
-_NEEDS_SUM: dict[Language, tuple[str, str]] = {
-    "en": ("Adding up needs a language model.", "These passages were found; no sum was made of them."),
-    "pt": ("Somar precisa de um modelo de linguagem.", "Estas passagens foram encontradas; não foi feita uma soma."),
-    "es": ("Sumar necesita un modelo de lenguaje.", "Estos pasajes se encontraron; no se ha hecho ninguna suma."),
-}
 _NEW = r"new(?:est)?|latest|last|current|nova|última|ultima|nueva|neue[nr]?|neueste[nr]?|letzte[nr]?|nouvelle|dernière"
 _VERSION = (
     rf"(?:the |a |la |die |der )?(?:(?:{_NEW}) (?:vers(?:ion|ão|ión)|fassung)"
@@ -212,11 +209,14 @@ _CHANGES: dict[Language, tuple[str, ...]] = {
         rf"what(?:['’]s| has)? changed in (?:the |my |our )?{_NAMED}",
         rf"how do(?:es)? {_BETWEEN} differ",
         rf"(?:compare|show (?:me )?the (?:changes|differences) (?:between|of)) {_BETWEEN}",
-        # German and French, which are answered in English
+    ),
+    "de": (
         rf"was hat sich zwischen den (?:beiden )?(?:versionen|fassungen){_OF_DE} geändert",
         rf"was (?:hat sich |ist )in {_VERSION}{_OF_DE} (?:geändert|anders|neu)",
         rf"was ist (?:neu|anders) in {_VERSION}{_OF_DE}",
         rf"was hat sich (?:im|in de[mr]|in) {_NAMED} geändert",
+    ),
+    "fr": (
         rf"qu['’]est-ce qui (?:a changé|change) entre les (?:deux )?versions{_OF_FR}",
         rf"qu['’]est-ce qui (?:a changé|est nouveau|change) dans {_VERSION}{_OF_FR}",
         rf"quoi de neuf dans {_VERSION}{_OF_FR}",
@@ -260,7 +260,7 @@ _MARKS = re.compile(r"[^\w\s]+|_")
 def recognise(question: str, facts: tuple[str, ...] = ()) -> Intent:
     """Return what a question asks for; `facts` are those that it asks to remember, where it asks for nothing else.
 
-    Where the languages share a word, the first of English, Portuguese and Spanish is taken.
+    Where the languages share a word, the first that has a rule for it is taken.
     """
     if facts:
         return Intent("remember", facts=facts)

@@ -16,6 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
+from docmind.answers.intents import Language
 from docmind.answers.names import named
 from docmind.answers.numbers import MONTHS, SMALL
 from docmind.answers.values import Value, clause, lowered_alike, values, years_of
@@ -117,12 +118,12 @@ def kind_of(question: str) -> AnswerKind:
     return "other"
 
 
-def language_of_question(question: str) -> str:
-    """Return `en`, `pt`, `es`, `de` or `fr`: the most likely by its letters, times the function words that it has."""
+def language_of_question(question: str) -> Language:
+    """Return the most likely language by the letters of a question, times the function words that it has."""
     said = re.findall(r"[a-z]+", _folded(question))
-    telling = _rules().languages
-    likely = likely_languages(" ".join(question[:LONGEST].split()), tuple(telling))
-    return max(telling, key=lambda name: likely[name] * (1 + sum(word in telling[name] for word in said)))
+    telling, among = _rules().languages, get_args(Language)
+    likely = likely_languages(" ".join(question[:LONGEST].split()), among)
+    return max(among, key=lambda name: likely[name] * (1 + sum(word in telling[name] for word in said)))
 
 
 def function_words(language: str) -> frozenset[str]:

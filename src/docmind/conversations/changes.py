@@ -13,22 +13,12 @@ from docmind.records.answers import Source
 from docmind.records.comparison import Change, ChangeSide, ComparedDocument
 from docmind.records.documents import DocumentInfo
 from docmind.rich_text import clip, one_line
-from docmind.wording import date
+from docmind.wording import A_, date, say
 
 TOLD = 8  # changes of an answer
 MOST_PAGES = 400  # of either version: more take longer than an answer may
 _TEXT = 160  # characters of a text beside its quote
-
-_LEADS: dict[Language, tuple[str, str, str]] = {
-    "en": ("From {before} to {after}, this changed:", "{before} and {after} say the same.", "And {n:,} more changes."),
-    "pt": ("De {before} para {after}, mudou isto:", "{before} e {after} dizem o mesmo.", "E mais {n:,} alterações."),
-    "es": ("De {before} a {after}, cambió esto:", "{before} y {after} dicen lo mismo.", "Y {n:,} cambios más."),
-}
-_KINDS: dict[Language, dict[str, str]] = {
-    "en": {"added": "Added", "removed": "Removed", "changed": "Changed", "moved": "Moved"},
-    "pt": {"added": "Acrescentado", "removed": "Retirado", "changed": "Alterado", "moved": "Movido"},
-    "es": {"added": "Añadido", "removed": "Eliminado", "changed": "Cambiado", "moved": "Movido"},
-}
+_KINDS = {"added": A_("Added"), "removed": A_("Removed"), "changed": A_("Changed"), "moved": A_("Moved")}
 
 
 def versions_meant(documents: Sequence[DocumentInfo], meant: Sequence[str], version: int) -> tuple[str, ...]:
@@ -55,32 +45,31 @@ def changes_told(catalog: Catalog, doc_ids: tuple[str, ...], language: Language)
     """
     before, after = doc_ids
     comparison = compare_documents(catalog, before, after)
-    lead, same, more = _LEADS[language]
-    names = {"before": _named(comparison.before), "after": _named(comparison.after)}
+    names = {"before": _named(comparison.before, language), "after": _named(comparison.after, language)}
     changes = comparison.changes
     if not changes:
-        return same.format(**names), [], ""
+        return say(language, "{before} and {after} say the same.").format(**names), [], ""
     parts: list[Source | str] = []
     for change in changes[:TOLD]:
         parts.append(_told(change, language))
         for document, side in ((comparison.before, change.before), (comparison.after, change.after)):
             if side.text and not (change.kind == "moved" and side is change.before):
                 parts.append(_source(catalog, document, side))
-    left = len(changes) - TOLD
-    return lead.format(**names), parts, more.format(n=left) if left > 0 else ""
+    lead, left = say(language, "From {before} to {after}, this changed:").format(**names), len(changes) - TOLD
+    return lead, parts, say(language, "And {n:,} more changes.").format(n=left) if left > 0 else ""
 
 
-def _named(document: ComparedDocument) -> str:
+def _named(document: ComparedDocument, language: Language) -> str:
     added = datetime.fromtimestamp(document.added_at_ms / 1000, UTC).astimezone()
     day = datetime.fromisoformat(document.dated) if document.dated else added
-    return f"{one_line(document.document)} ({date(day)})"
+    return f"{one_line(document.document)} ({date(day, language)})"
 
 
 def _told(change: Change, language: Language) -> str:
     texts = [clip(side.text, _TEXT) for side in (change.before, change.after) if side.text]
     if change.kind == "moved":
         del texts[1:]
-    return f"{_KINDS[language][change.kind]}: {' → '.join(texts)}"
+    return f"{say(language, _KINDS[change.kind])}: {' → '.join(texts)}"
 
 
 def _source(catalog: Catalog, document: ComparedDocument, side: ChangeSide) -> Source:

@@ -23,13 +23,14 @@ from docmind.answers import (
     is_listing,
     is_named,
     is_this,
+    language_of_question,
     parts_of,
     quoted,
     recognise,
 )
 from docmind.config import Settings
 from docmind.conversations.changes import changes_told, versions_meant
-from docmind.conversations.list_telling import CITED, language_of_list, told_list
+from docmind.conversations.list_telling import CITED, told_list
 from docmind.conversations.listings import Listings
 from docmind.conversations.mails import Mails
 from docmind.conversations.shared_result import SharedResult
@@ -47,7 +48,7 @@ from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, Multim
 from docmind.rich_text import clip, one_line
 from docmind.search import MultimodalSearch
 from docmind.tables import TableAnswer, TableAnswers, scores_of
-from docmind.wording import _
+from docmind.wording import A_, _, say, say_many
 
 LISTED = 12  # documents of a list
 SUMMARIZED = 3  # documents of a summary
@@ -55,74 +56,7 @@ SENTENCES = 8  # of a summary of all of them
 FEWEST = 3  # sentences of each
 HEADING = 90  # characters of a heading
 CANDIDATES = 6  # passages of a document that are embedded to find its strongest
-
-# {count} is the number of documents with its noun
-_GREETED: dict[Language, tuple[str, str]] = {
-    "en": (
-        "Hello! I answer questions from your documents, and every answer shows its page. {count} to ask; what would"
-        " you like to know?",
-        "Hello! I answer questions from your documents, and every answer shows its page. There are no documents yet:"
-        " add some first.",
-    ),
-    "pt": (
-        "Olá! Respondo a perguntas a partir dos seus documentos, e cada resposta mostra a página. {count} para"
-        " consultar; o que deseja saber?",
-        "Olá! Respondo a perguntas a partir dos seus documentos, e cada resposta mostra a página. Ainda não há"
-        " documentos: adicione alguns primeiro.",
-    ),
-    "es": (
-        "¡Hola! Respondo preguntas a partir de sus documentos, y cada respuesta muestra su página. {count} para"
-        " consultar; ¿qué desea saber?",
-        "¡Hola! Respondo preguntas a partir de sus documentos, y cada respuesta muestra su página. Todavía no hay"
-        " documentos: añada algunos primero.",
-    ),
-}
-_COUNTED: dict[Language, tuple[str, str]] = {
-    "en": ("There is 1 document", "There are {n:,} documents"),
-    "pt": ("Há 1 documento", "Há {n:,} documentos"),
-    "es": ("Hay 1 documento", "Hay {n:,} documentos"),
-}
-_LISTED: dict[Language, tuple[str, str, str, str]] = {
-    "en": (
-        "Your documents with something about “{topic}”, the best first:",
-        "None of your documents has a passage about “{topic}”.",
-        "{count}, the newest first:",
-        "There are no documents yet: add some first.",
-    ),
-    "pt": (
-        "Os seus documentos com algo sobre “{topic}”, o melhor primeiro:",
-        "Nenhum dos seus documentos tem uma passagem sobre “{topic}”.",
-        "{count}, o mais recente primeiro:",
-        "Ainda não há documentos: adicione alguns primeiro.",
-    ),
-    "es": (
-        "Sus documentos con algo sobre “{topic}”, el mejor primero:",
-        "Ninguno de sus documentos tiene un pasaje sobre “{topic}”.",
-        "{count}, el más reciente primero:",
-        "Todavía no hay documentos: añada algunos primero.",
-    ),
-}
-_MORE: dict[Language, str] = {"en": "And {n:,} more.", "pt": "E mais {n:,}.", "es": "Y {n:,} más."}
-
-
-_SUMMARIZED: dict[Language, tuple[str, str, str]] = {
-    "en": (
-        "Key sentences from {name}",
-        "{name} has no sentences to show.",
-        "Quoted, not summarised. A language model writes a summary.",
-    ),
-    "pt": (
-        "Frases principais de {name}",
-        "{name} não tem frases para mostrar.",
-        "Citadas, não resumidas. Um modelo de linguagem escreve um resumo.",
-    ),
-    "es": (
-        "Frases clave de {name}",
-        "{name} no tiene frases que mostrar.",
-        "Citadas, no resumidas. Un modelo de lenguaje escribe un resumen.",
-    ),
-}
-
+_NONE_YET = A_("There are no documents yet: add some first.")
 
 DocumentSearch = Callable[[Query], MultimodalResult]
 """The search of everything."""
@@ -228,13 +162,13 @@ class DirectAnswers:
         """
         intent = recognise(question, self._memories.requested(question))
         if intent.kind in ("passages", "sum") and self._mails.answer(question, scope.filters) is not None:
-            return Intent("mails", language_of_list(question), topic=question)
+            return Intent("mails", language_of_question(question), topic=question)
         if intent.kind in ("passages", "sum") and self._is_of_tables(question, scope):
             return Intent("table", intent.language, topic=question)
         if intent.kind in ("passages", "documents"):
             found = self._list_of(question, scope)
             if found is not None and (found.items or intent.kind == "passages"):
-                return Intent("list", language_of_list(question), topic=question)
+                return Intent("list", language_of_question(question), topic=question)
         if intent.kind == "changes":
             return self._changes_meant(intent, scope)
         if intent.kind != "summary":
@@ -369,20 +303,25 @@ class DirectAnswers:
         return Reply(replace(listed, degraded=self._catalog.damage()), "documents")
 
     def _greeted(self, language: Language) -> str:
-        some, none = _GREETED[language]
+        hello = say(language, "Hello! I answer questions from your documents, and every answer shows its page.")
         documents = self._catalog.counts()[0]
-        return some.format(count=_counted(documents, language)) if documents else none
+        if not documents:
+            return f"{hello} {say(language, _NONE_YET)}"
+        invited = say(language, "{count} to ask; what would you like to know?")
+        return f"{hello} {invited.format(count=_counted(documents, language))}"
 
     def _about(self, intent: Intent, scope: Scope) -> Reply:
         """List the documents that have something about the topic, each with its strongest passage."""
-        some, none, _, _ = _LISTED[intent.language]
         topic = one_line(intent.topic)
         meant = self._memories.expand(intent.topic, thread_id=scope.thread_id)
         found = self._search.search(replace(scope.query, question=meant, k=LISTED, dedup_key="doc_id"))
         vector = self._embedder.embed_query(meant) if found.nearest_cosine is not None else None
         strongest = (self._strongest(meant, vector, hit, found) for hit in found.hits)
         sources = [source for source in strongest if source is not None]
-        listed = self._listed(some.format(topic=topic) if sources else none.format(topic=topic), sources)
+        some = A_("Your documents with something about “{topic}”, the best first:")
+        none = A_("None of your documents has a passage about “{topic}”.")
+        lead = say(intent.language, some if sources else none).format(topic=topic)
+        listed = self._listed(lead, sources)
         return Reply(replace(listed, degraded=found.degraded), "documents")
 
     def _strongest(
@@ -408,14 +347,13 @@ class DirectAnswers:
 
     def _all(self, language: Language, scope: Scope) -> Reply:
         """List the newest documents, each with its first passage."""
-        _, _, some, none = _LISTED[language]
         documents = self._catalog.asked(scope.filters.snapshots)
         if not documents:
-            return Reply(_said(none), "documents")
+            return Reply(_said(say(language, _NONE_YET)), "documents")
         within = [info for info in self._catalog.matching(scope.filters) if info.status == "ready"]
         shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
-        lead = some.format(count=_counted(len(within), language))
-        more = _MORE[language].format(n=len(within) - LISTED) if len(within) > LISTED else ""
+        lead = say(language, "{count}, the newest first:").format(count=_counted(len(within), language))
+        more = say(language, "And {n:,} more.").format(n=len(within) - LISTED) if len(within) > LISTED else ""
         return Reply(self._listed(lead, [source or info.label for info, source in shown], more), "documents")
 
     def _meant(self, topic: str, scope: Scope) -> tuple[str, ...]:
@@ -438,14 +376,15 @@ class DirectAnswers:
 
     def _summary(self, intent: Intent) -> Reply:
         """Quote the central sentences of documents, in their order and below their headings."""
-        lead, nothing, note = _SUMMARIZED[intent.language]
+        note = say(intent.language, "Quoted, not summarised. A language model writes a summary.")
         most = max(FEWEST, SENTENCES // len(intent.doc_ids))
         parts: list[Source | str] = []
         degraded: list[Degraded] = []
         for doc_id in intent.doc_ids:
             info = self._catalog.readable(doc_id)
             summary = self.summarizer.summarize(info, most)
-            parts.append((lead if summary.parts else nothing).format(name=one_line(info.label)))
+            lead = A_("Key sentences from {name}") if summary.parts else A_("{name} has no sentences to show.")
+            parts.append(say(intent.language, lead).format(name=one_line(info.label)))
             if summary.parts and note not in parts:
                 parts.append(note)
             degraded += summary.degraded
@@ -510,8 +449,7 @@ def _words(text: str) -> set[str]:
 
 
 def _counted(documents: int, language: Language) -> str:
-    one, many = _COUNTED[language]
-    return one if documents == 1 else many.format(n=documents)
+    return say_many(language, "There is {n:,} document", "There are {n:,} documents", documents).format(n=documents)
 
 
 def _called(info: DocumentInfo) -> set[str]:

@@ -22,7 +22,7 @@ from docmind.records.documents import DocumentInfo
 from docmind.records.query import Query
 from docmind.records.search import Filters
 from docmind.runtime import Background, log_mistake
-from docmind.wording import N_, _
+from docmind.wording import N_, _, say
 
 OFFERED = 3  # questions
 DOCUMENTS = 40  # the newest, of which they are made
@@ -34,11 +34,7 @@ SCOPES = 8  # of which the questions are kept
 
 ALL = N_("What documents do I have?")
 _SHEETS = frozenset(("csv", "xlsx", "xls", "xlsb", "ods", "bib", "csl", "ris", "vcard", "calendar"))
-_IS_ABOUT = {
-    "en": "What is “{title}” about?",
-    "pt": "De que trata “{title}”?",
-    "es": "¿De qué trata “{title}”?",
-}
+_SUMMARIZED_IN = ("en", "es", "pt")  # languages in which a summary is asked for
 _PLAIN_TITLE = re.compile(r"[^\W\d_][\w ,:’'–-]{6,58}\w")  # nothing that could be markup, or too long for a button
 _WORTH = ("amount", "date", "duration", "person", "count", "place", "number", "definition")  # the most telling first
 
@@ -116,9 +112,9 @@ class Examples:
                 break
             question = self.about(info, filters, besides=found)
             found += [question] if question else []
-        titled = (info for info in documents if info.language in _IS_ABOUT and _is_plain(info.shown_title))
+        titled = (info for info in documents if info.language in _SUMMARIZED_IN and _is_plain(info.shown_title))
         if len(found) < OFFERED and (info := next(titled, None)) is not None:
-            question = _IS_ABOUT[info.language].format(title=info.shown_title)
+            question = say(info.language, "What is “{title}” about?").format(title=info.shown_title)
             self._check()
             answer = self._answerer.ask(Query(question, filters=filters))
             if answer.outcome == "summary" and {source.doc_id for source in answer.sources} == {info.doc_id}:

@@ -16,31 +16,11 @@ from docmind.records.answers import Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters, has_person
 from docmind.rich_text import one_line
-from docmind.wording import date
+from docmind.wording import A_many, date, say, say_many
 
 SHOWN = 12  # mails that an answer quotes
 _READ = 400  # mails that are read for a topic
 _PAGES = 3  # pages of each
-
-# One mail, several, none, a topic, a time, one or several people who wrote about something, more mails.
-_SAID: dict[Language, tuple[str, str, str, str, str, str, str, str]] = {
-    "en": (
-        "1 mail{who}{about}{when}:", "{n} mails{who}{about}{when}, the latest first:",
-        "There is no mail{who}{about}{when}.", " about “{topic}”", " ({time})",
-        "{n} people wrote about “{topic}”: {names}.", " from {name}", " to {name}",
-    ),
-    "pt": (
-        "1 e-mail{who}{about}{when}:", "{n} e-mails{who}{about}{when}, o mais recente primeiro:",
-        "Não há nenhum e-mail{who}{about}{when}.", " sobre “{topic}”", " ({time})",
-        "{n} pessoas escreveram sobre “{topic}”: {names}.", " de {name}", " para {name}",
-    ),
-    "es": (
-        "1 correo{who}{about}{when}:", "{n} correos{who}{about}{when}, el más reciente primero:",
-        "No hay ningún correo{who}{about}{when}.", " sobre “{topic}”", " ({time})",
-        "{n} personas escribieron sobre “{topic}”: {names}.", " de {name}", " para {name}",
-    ),
-}  # fmt: skip
-_MORE: dict[Language, str] = {"en": "And {n:,} more.", "pt": "E mais {n:,}.", "es": "Y {n:,} más."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,23 +108,26 @@ class Mails:
     def told(self, found: FoundMails, language: Language) -> tuple[str, list[Source | str], str]:
         """Return the words before the mails, each mail with a quote, and the words after them."""
         asked, mails = found.asked, found.mails
-        one, many, none, about, when, several, sender, recipient = _SAID[language]
-        topic = about.format(topic=one_line(asked.about)) if asked.about else ""
-        time = when.format(time=one_line(asked.period.words)) if asked.period.words else ""
-        who = sender.format(name=_names(mails, asked.who)) if asked.who else ""
-        who += recipient.format(name=one_line(asked.to)) if asked.to else ""
-        form = (one if len(mails) == 1 else many) if mails else none
-        lead = form.format(n=f"{len(mails):,}", who=who, about=topic, when=time)
+        topic = one_line(asked.about)
+        about = say(language, " about “{topic}”").format(topic=topic) if asked.about else ""
+        time = f" ({one_line(asked.period.words)})" if asked.period.words else ""
+        who = say(language, " from {name}").format(name=_names(mails, asked.who)) if asked.who else ""
+        who += say(language, " to {name}").format(name=one_line(asked.to)) if asked.to else ""
+        one, many = A_many("{n} mail{who}{about}{when}:", "{n} mails{who}{about}{when}, the latest first:")
+        form = say_many(language, one, many, len(mails))
+        form = form if mails else say(language, "There is no mail{who}{about}{when}.")
+        lead = form.format(n=f"{len(mails):,}", who=who, about=about, when=time)
         if asked.kind == "who" and mails:
             mails = tuple({info.sender: info for info in reversed(mails)}.values())
-            lead = several.format(n=len(mails), topic=one_line(asked.about), names=_names(mails, ""))
+            several = say(language, "{n} people wrote about “{topic}”: {names}.")
+            lead = several.format(n=len(mails), topic=topic, names=_names(mails, ""))
         parts = list[Source | str]()
         for info in mails[:SHOWN]:
-            day = f"{date(datetime.fromisoformat(info.dated))}, " if info.dated else ""
+            day = f"{date(datetime.fromisoformat(info.dated), language)}, " if info.dated else ""
             parts.append(f"{day}{one_line(info.author or info.sender)}: {one_line(info.label)}")
             quote = self._quote(info, asked)
             parts += [quote] if quote is not None else []
-        more = _MORE[language].format(n=len(mails) - SHOWN) if len(mails) > SHOWN else ""
+        more = say(language, "And {n:,} more.").format(n=len(mails) - SHOWN) if len(mails) > SHOWN else ""
         return lead, parts, more
 
     def _quote(self, info: DocumentInfo, asked: MailQuestion) -> Source | None:

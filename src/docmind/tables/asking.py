@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from docmind.answers import language_of_question
 from docmind.tables.role_words import (
     BEST,
     BOTH,
@@ -41,7 +42,6 @@ from docmind.tables.wordlists import (
     HALVES,
     HOW,
     INCLUSIVE,
-    LANGUAGES,
     MONEY,
     MONTH_UNIT,
     MONTHS,
@@ -81,17 +81,6 @@ _HOW_MUCH = re.compile(
     r"\b(?:how much|quant[oa]|cuant[oa]|wie ?viel|combien)\b|^wie hoch .*\b(?:ausgaben|kosten|spesen)\b"
 )
 _CONTRACTED = re.compile(r"(?<=[a-z])n['’]t\b", re.IGNORECASE)
-
-
-_SIGNS = {"es": "¿¡ñ", "pt": "ãõ", "de": "ßäöü", "fr": "èêâœ"}
-
-
-def language_of_question(words: Sequence[Word], question: str = "") -> str:
-    """Return the language whose function words and letters a question has most of; English where none has more."""
-    counts = {name: sum(word.text in held for word in words) for name, held in LANGUAGES.items()}
-    for name, signs in _SIGNS.items():
-        counts[name] += 2 * any(sign in question.lower() for sign in signs)
-    return max(counts, key=lambda name: (counts[name], name == "en"))
 
 
 @dataclass(frozen=True)
@@ -215,4 +204,4 @@ def asked_of(question: str) -> Asked | None:
             return None
     is_paid = texts[0] in ("what", "was", "que") and any(text in PAYING for text in texts)
     is_how_much = is_paid or _HOW_MUCH.search(" ".join(texts)) is not None
-    return Asked(tuple(words), language_of_question(words, question), tuple(tasks), is_how_much)
+    return Asked(tuple(words), language_of_question(question), tuple(tasks), is_how_much)

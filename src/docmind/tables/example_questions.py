@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from docmind.language import fold
 from docmind.tables.loading import Table
 from docmind.tables.values import Column
+from docmind.wording import say
 
 ROWS = 4  # from which a total or an extreme is worth a question
 _LABEL = re.compile(r"[^\W\d_][\w’'-]+(?: [\w’'-]+){0,2}")
@@ -31,21 +32,7 @@ _LOOKED_UP = {  # the folded name of a column: how its value is called
 }  # fmt: skip
 _CURRENCY = re.compile(r"(?<!\s)\s*+[(\[]?(?:EUR|USD|GBP|CHF|BRL|€|\$|£)[)\]]?$")
 _VAGUE = _set("name names nome nombre note notes item id no number group kind type key value date")
-_ASKS = {
-    "en": {
-        "total": "What is the total {column} in {title}?", "most": "Which {label} has the most {column}?",
-        "highest": "Which {label} has the highest {column}?", "top": "What is the highest {column} in {title}?",
-        "lookup": "What is the {column} of {label}?",
-    },
-    "pt": {
-        "total": "Qual é o total de {column} em {title}?", "most": "", "highest": "", "top": "",
-        "lookup": "Qual é o {column} de {label}?",
-    },
-    "es": {
-        "total": "¿Cuál es el total de {column} en {title}?", "most": "", "highest": "", "top": "",
-        "lookup": "¿Cuál es el {column} de {label}?",
-    },
-}  # fmt: skip
+_ASKED_IN = ("", "en", "es", "pt")
 
 
 def questions_of(table: Table, title: str, language: str) -> Iterator[str]:
@@ -53,9 +40,9 @@ def questions_of(table: Table, title: str, language: str) -> Iterator[str]:
 
     `language` is that of its headers; only English, Portuguese and Spanish make any.
     """
-    asks = _ASKS.get(language or "en")
-    if asks is None:
+    if language not in _ASKED_IN:
         return
+    is_english = language in ("", "en")
     label = _label_of(table)
     named = _written(label) if label is not None and fold(_written(label)) not in _VAGUE else ""
     columns = [one for one in table.columns if one.type == "number" and not one.wrong]
@@ -63,16 +50,12 @@ def questions_of(table: Table, title: str, language: str) -> Iterator[str]:
         name = _written(column)
         known = fold(name) if _HEADER.fullmatch(name) else ""
         if known in _TOTALLED and column.filled > 1:
-            ask = asks["total"]
-        elif known in _COMPARED:
-            ask = asks["highest"] if named else asks["top"]
-        elif known.endswith("s") and known not in _VAGUE and named:
-            ask = asks["most"]
-        else:
-            continue
-        if ask:
-            yield ask.format(label=named, column=name, title=title)
-    yield from _looked_up(table, asks["lookup"], label)
+            yield say(language, "What is the total {column} in {title}?").format(column=name, title=title)
+        elif is_english and known in _COMPARED:
+            yield f"Which {named} has the highest {name}?" if named else f"What is the highest {name} in {title}?"
+        elif is_english and known.endswith("s") and known not in _VAGUE and named:
+            yield f"Which {named} has the most {name}?"
+    yield from _looked_up(table, say(language, "What is the {column} of {label}?"), label)
 
 
 def _looked_up(table: Table, ask: str, label: Column | None) -> Iterator[str]:

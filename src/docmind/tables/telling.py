@@ -9,11 +9,11 @@ from docmind.answers import Verified, lead_of, page_source
 from docmind.documents import Catalog, Version, Words
 from docmind.records.answers import Computed, Outcome, RowsOf, Sentence, Source
 from docmind.tables.loading import Row, Table
-from docmind.tables.phrases import SAID
 from docmind.tables.query import Filter, Group, Result, best_groups, sql_of
 from docmind.tables.understanding import Understood
 from docmind.tables.values import Sql
 from docmind.tables.wordlists import CURRENCIES
+from docmind.wording import A_, say, say_many
 
 CITED = 12  # rows of an answer that are sources
 LISTED = 100  # rows of an answer that are listed
@@ -24,6 +24,38 @@ _MARKS = {
     "fr": str.maketrans(",.", "\u202f,"),
 }  # fmt: skip
 """Marks between thousands and before decimals; English has none to change."""
+_TASKS: Mapping[str, str] = {
+    "sum": A_("the sum of “{column}” over {rows}"),
+    "mean": A_("the mean of “{column}” over {rows}"),
+    "median": A_("the median of “{column}” over {rows}"),
+    "largest": A_("the largest “{column}” of {rows}"),
+    "smallest": A_("the smallest “{column}” of {rows}"),
+    "first": A_("the first “{column}” of {rows}"),
+    "last": A_("the last “{column}” of {rows}"),
+}
+_TOP = A_("the {n} largest by “{column}” of {rows}")
+_BOTTOM = A_("the {n} smallest by “{column}” of {rows}")
+_CONDITIONS: Mapping[str, str] = {
+    "=": A_("“{column}” is {value}"),
+    "in": A_("“{column}” is {value}"),
+    "not in": A_("“{column}” is not {value}"),
+    ">": A_("“{column}” is over {value}"),
+    ">=": A_("“{column}” is {value} or more"),
+    "<": A_("“{column}” is under {value}"),
+    "<=": A_("“{column}” is {value} or less"),
+    "after": A_("“{column}” is after {value}"),
+    "since": A_("“{column}” is {value} or later"),
+    "before": A_("“{column}” is before {value}"),
+    "until": A_("“{column}” is {value} or earlier"),
+    "between": A_("“{column}” is from {value} to {other}"),
+    "within": A_("“{column}” is in {value}"),
+    "month": A_("“{column}” is in month {value}"),
+    "months": A_("“{column}” is in months {value} to {other}"),
+    "weekday": A_("“{column}” is a {value}"),
+    "is null": A_("“{column}” is empty"),
+    "is not null": A_("“{column}” is filled in"),
+}
+"""A condition of the rows by its operator, or by what it says of a date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +84,6 @@ class Telling:
         self.query, self.tables = understood.query, understood.tables
         self.columns = understood.tables[0].columns
         self.language = language
-        self.said = SAID.get(language, SAID["en"])
         self.rows: list[tuple[Table, Row]] = [(table, row) for table in self.tables for row in table.rows]
 
     def text(self) -> str:
@@ -61,11 +92,11 @@ class Telling:
         if query.group is not None:
             return self._grouped()
         if query.task == "count":
-            rows = self._count(len(result.kept)) + self._where()
+            rows = self._where(self._count(len(result.kept)))
             if not query.is_distinct:
                 return f"{rows}{self._place()}."
             names = self._listed(query.column)
-            told = self.said["distinct"].format(
+            told = say(self.language, "{n} different “{column}” in {rows}").format(
                 n=self._number(result.value), column=self._name(query.column), rows=rows
             )
             return f"{told}: {names}{self._place()}."
@@ -73,13 +104,12 @@ class Telling:
             return self._looked_up()
         if query.task in ("check", "share", "difference"):
             return self._compared()
-        column = self._name(query.column)
         if query.task in ("sum", "mean", "median"):
-            told = self.said[query.task].format(column=column, rows=self._count(len(result.best)) + self._where())
+            told = self._task(query.task, len(result.best))
             if len(result.best) == 1 and query.task == "sum" and not query.plus:
                 return self._looked_up()
             return f"{self._value(result.value)}: {told}{self._place()}."
-        told = self.said[query.task].format(column=column, rows=self._count(len(result.kept)) + self._where())
+        told = self._task(query.task, len(result.kept))
         if (query.rank, query.top) != (1, 1):
             return self._ranked()
         names = self._listed(query.label, result.best) if query.label != query.column else ""
@@ -95,53 +125,48 @@ class Telling:
             named = f"{shown[query.label]} " if query.label not in (None, query.column) else ""  # type: ignore[index]
             value = shown[query.column] if query.column is not None else ""
             listed.append(f"{named}({value})" if named else value)
-        listed += [self.said["more"].format(n=len(best) - _NAMED)] if len(best) > _NAMED else []
-        column, rows = self._name(query.column), self._count(len(self.result.kept)) + self._where()
+        listed += self._more(len(best))
+        column, kept = self._name(query.column), len(self.result.kept)
         if query.rank > 1:
-            told = self.said["place"].format(rank=query.rank, column=column)
-            kind = self.said["last" if query.task == "last" else query.task].format(column=column, rows=rows)
-            return f"{'; '.join(listed)}: {told}, {kind}{self._place()}."
-        kind = "top" if query.task in ("largest", "last") else "bottom"
-        told = self.said[kind].format(n=query.top, column=column, rows=rows)
+            told = say(self.language, "number {rank} by “{column}”").format(rank=query.rank, column=column)
+            return f"{'; '.join(listed)}: {told}, {self._task(query.task, kept)}{self._place()}."
+        kind = _TOP if query.task in ("largest", "last") else _BOTTOM
+        told = say(self.language, kind).format(n=query.top, column=column, rows=self._where(self._count(kept)))
         return f"{'; '.join(listed)}: {told}{self._place()}."
 
     def _compared(self) -> str:
         """Return whether rows are so, their share of all, or how two differ."""
-        query, result, said = self.query, self.result, self.said
+        query, result, language = self.query, self.result, self.language
         if query.task == "check":
             total = len(result.kept)
             value = int(result.value or 0)
-            lead = said["Yes"] if value == total else said["No"] if not value else said["some"]
-            what = said["and"].join(self._held(one) for one in query.part)
-            return f"{lead.format(n=value, total=total)}: {what}{self._where()}{self._place()}."
+            lead = A_("Yes") if value == total else A_("No") if not value else A_("{n} of {total}")
+            what = say(language, " and ").join(self._held(one) for one in query.part)
+            told = f"{say(language, lead).format(n=value, total=total)}: {what}"
+            return f"{self._where(told)}{self._place()}."
         first, second = result.pair
         if query.task == "share":
-            condition = self._where((*query.filters, *query.part))
             value = self._number(result.value, 0 if result.value == round(result.value or 0) else 1)  # type: ignore[arg-type]
             if query.column is None:
-                rows = said["rows"].format(n="").strip()
-                told = said["share"].format(
-                    value=value, part=self._number(first), whole=self._number(second), rows=rows
+                told = say(language, "{value}%: {part} of {whole} rows").format(
+                    value=value, part=self._number(first), whole=self._number(second)
                 )
             else:
-                told = said["share of"].format(
+                told = say(language, "{value}%: {part} of {whole} of “{column}”").format(
                     value=value, part=self._value(first), whole=self._value(second), column=self._name(query.column)
                 )
-            return f"{told}{condition}{self._place()}."
+            return f"{self._where(told, (*query.filters, *query.part))}{self._place()}."
         if query.minus is not None:
-            other = said["="].format(column=self._name(query.minus), value=self._value(second))
-            told = said["difference"].format(
-                value=self._value(result.value), column=self._name(query.column), part=self._value(first), less=other
+            part, less = self._value(first), said_of(language, self._value(second), self._name(query.minus))
+        else:
+            part, less = (
+                f"{self._value(value)} ({say(language, ' and ').join(map(self._condition, one))})"
+                for value, one in ((first, query.part), (second, query.less))
             )
-            return f"{told}{self._where()}{self._place()}."
-        part, less = (
-            f"{self._value(value)} ({said['and'].join(map(self._condition, one))})"
-            for value, one in ((first, query.part), (second, query.less))
-        )
-        told = said["difference"].format(
+        told = say(language, "{value}: “{column}” is {part} and {less}").format(
             value=self._value(result.value), column=self._name(query.column), part=part, less=less
         )
-        return f"{told}{self._where()}{self._place()}."
+        return f"{self._where(told)}{self._place()}."
 
     def _held(self, one: Filter) -> str:
         """Return what the cells that a condition is about hold."""
@@ -149,7 +174,7 @@ class Telling:
         shown = list(dict.fromkeys(self.rows[n][1].shown[one.column] for n in self.result.kept))
         if self.result.value not in (0.0, float(len(self.result.kept))) or len(shown) > 1:
             return self._condition(one)
-        return said_of(self.said, shown[0], name)
+        return said_of(self.language, shown[0], name)
 
     def value(self) -> str:
         """Return the answer without the names of its tables."""
@@ -157,45 +182,51 @@ class Telling:
 
     def notes(self, others: Sequence[str], older: Sequence[str], *, is_whole: bool) -> list[str]:
         """Return what limits the answer, a sentence each."""
-        said, found = self.said, []
-        query, result = self.query, self.result
+        found: list[str] = []
+        query, result, language = self.query, self.result, self.language
         if self.understood.leftover:
-            found.append(said["leftover"].format(words=", ".join(f"“{word}”" for word in self.understood.leftover)))
+            words = ", ".join(f"“{word}”" for word in self.understood.leftover)
+            found.append(say(language, "Not accounted for: {words}.").format(words=words))
         if query.column is not None and query.task not in ("count", "lookup", "check"):
             name = self._name(query.column)
             wrong = sum(table.columns[at].wrong for table in self.tables for at in (query.column, *query.plus))
             total = sum(table.columns[query.column].filled for table in self.tables)
-            found += [said["wrong"].format(n=wrong, total=total, column=name)] if wrong else []
-            found += [said["lacking"].format(n=result.lacking, column=name)] if result.lacking else []
-        found += [said["partial"]] if not is_whole or any(table.is_partial for table in self.tables) else []
-        found += [said["other"].format(name=name) for name in others[:1]]
-        found += [said["older"].format(name=name) for name in older[:1]]
-        return found
+            if wrong:
+                told = say(language, "{n} of {total} cells of “{column}” are of another kind and are not counted.")
+                found.append(told.format(n=wrong, total=total, column=name))
+            if result.lacking:
+                told = say(language, "{n} of these rows have nothing in “{column}”.")
+                found.append(told.format(n=result.lacking, column=name))
+        if not is_whole or any(table.is_partial for table in self.tables):
+            found.append(say(language, "A part of the table could not be read."))
+        found += [say(language, "Another table may answer it too: {name}.").format(name=name) for name in others[:1]]
+        left_out = say(language, "An older version of the table was left out: {name}.")
+        return [*found, *(left_out.format(name=name) for name in older[:1])]
 
     def _grouped(self) -> str:
         query, groups = self.query, self.result.groups
         assert query.group is not None
         group = self._name(query.group)
         shown: Sequence[Group] = best_groups(query, groups) if query.best else groups
-        listed = "; ".join(f"{self._shown(query.group, one.name)} {self._value(one.value)}" for one in shown[:_NAMED])
-        more = f"; {self.said['more'].format(n=len(shown) - _NAMED)}" if len(shown) > _NAMED else ""
-        what = self.said["count by"] if query.column is None else self.said["by"]
-        told = what.format(column=self._name(query.column), group=group) + self._where()
+        each = [f"{self._shown(query.group, one.name)} {self._value(one.value)}" for one in shown[:_NAMED]]
+        listed = "; ".join([*each, *self._more(len(shown))])
+        name = self._name(query.column)
         if query.best and query.name is not None:
             listed = f"{self._listed_cells(query.name, self.result.best)} ({listed})"
         if query.best:
-            told = self.said["most by" if query.best == "largest" else "least by"].format(group=group)
-            named = self._name(query.column)
-            told += f", “{named}”{self._where()}" if named else self._where()
-            return f"{listed}{more}: {told}{self._place()}."
-        return f"{told[:1].upper()}{told[1:]}: {listed}{more}{self._place()}."
+            what = A_("the largest by “{group}”") if query.best == "largest" else A_("the smallest by “{group}”")
+            told = say(self.language, what).format(group=group)
+            return f"{listed}: {self._where(f'{told}, “{name}”' if name else told)}{self._place()}."
+        what = A_("rows by “{group}”") if query.column is None else A_("“{column}” by “{group}”")
+        told = self._where(say(self.language, what).format(column=name, group=group))
+        return f"{told[:1].upper()}{told[1:]}: {listed}{self._place()}."
 
     def _looked_up(self) -> str:
         rows = self.result.best or self.result.kept
         shown = self._listed(self.query.column, rows)
         if len(rows) > 1:
-            return f"{self._count(len(rows))}{self._where()}: {shown}{self._place()}."
-        return f"{shown}: “{self._name(self.query.column)}”{self._where()}{self._place()}."
+            return f"{self._where(self._count(len(rows)))}: {shown}{self._place()}."
+        return f"{self._where(f'{shown}: “{self._name(self.query.column)}”')}{self._place()}."
 
     def _listed(self, column: int | None, rows: Sequence[int] | None = None) -> str:
         """Return what a column shows in rows, each text once; beside the code of a row, its name."""
@@ -209,14 +240,22 @@ class Telling:
                 for shown in (self.rows[n][1].shown for n in rows)
             )
         )
-        more = [self.said["more"].format(n=len(texts) - _NAMED)] if len(texts) > _NAMED else []
-        return "; ".join([*texts[:_NAMED], *more])
+        return "; ".join([*texts[:_NAMED], *self._more(len(texts))])
 
     def _listed_cells(self, column: int, rows: Sequence[int]) -> str:
         return "; ".join(list(dict.fromkeys(self.rows[n][1].shown[column] or "–" for n in rows))[:_NAMED])
 
+    def _more(self, n: int) -> list[str]:
+        """Return how many more there are than are named; nothing where all are."""
+        return [say(self.language, "and {n} more").format(n=n - _NAMED)] if n > _NAMED else []
+
     def _count(self, n: int) -> str:
-        return self.said["one row"] if n == 1 else self.said["rows"].format(n=self._number(n))
+        return say_many(self.language, "{n} row", "{n} rows", n).format(n=self._number(n))
+
+    def _task(self, task: str, n: int) -> str:
+        """Return what was asked for of so many rows."""
+        rows = self._where(self._count(n))
+        return say(self.language, _TASKS[task]).format(column=self._name(self.query.column), rows=rows)
 
     def _place(self) -> str:
         names = list(dict.fromkeys(_place_of(table, table.title) for table in self.tables))
@@ -250,9 +289,11 @@ class Telling:
         text = f"{value:,.{places}f}"
         return text.translate(_MARKS[self.language]) if self.language in _MARKS else text
 
-    def _where(self, filters: Sequence[Filter] | None = None) -> str:
+    def _where(self, told: str, filters: Sequence[Filter] | None = None) -> str:
+        """Return a text with the conditions of the query behind it, or with other ones."""
         conditions = [self._condition(one) for one in (self.query.filters if filters is None else filters)]
-        return self.said["where"].format(conditions=self.said["and"].join(conditions)) if conditions else ""
+        joined = say(self.language, " and ").join(conditions)
+        return say(self.language, "{told} where {conditions}").format(told=told, conditions=joined) if joined else told
 
     def _condition(self, one: Filter) -> str:
         column, kind = self._name(one.column), self.columns[one.column].type
@@ -264,15 +305,15 @@ class Telling:
                 phrase = "within" if end.startswith(start) and end != start else "between"
                 phrase = "in" if end == start else phrase
             phrase = {">": "after", ">=": "since", "<": "before", "<=": "until"}.get(phrase, phrase)
-        listed = self.said["or"].join(shown[:6]) + (" …" if len(shown) > 6 else "")
+        listed = say(self.language, " or ").join(shown[:6]) + (" …" if len(shown) > 6 else "")
         is_span = one.operator == "months" or one.operator == "between"
         first, last = (shown[0], shown[-1]) if is_span else (listed, "")
-        return self.said[phrase].format(column=column, value=first, other=last)
+        return say(self.language, _CONDITIONS[phrase]).format(column=column, value=first, other=last)
 
     def _shown(self, column: int, value: Sql) -> str:
         if isinstance(value, float):
             if self.columns[column].type == "bool":
-                return self.said["yes" if value else "no"]
+                return say(self.language, A_("yes") if value else A_("no"))
             if self.columns[column].type == "duration":
                 return f"{int(value) // 60}:{round(value) % 60:02}"
             return self._number(value, 0 if value == int(value) else self.columns[column].places).replace(",", "") if (
@@ -285,9 +326,10 @@ class Telling:
         return value == int(value) and abs(value) < 10_000
 
 
-def said_of(said: Mapping[str, str], shown: str, column: str) -> str:
-    """Return what a cell holds as a phrase."""
-    return said["held" if shown else "void"].format(column=column, value=shown)
+def said_of(language: str, shown: str, column: str) -> str:
+    """Return what a cell holds as a sentence."""
+    held = A_("“{column}” is {value}", "sentence") if shown else A_("“{column}” is empty", "sentence")
+    return say(language, held, "sentence").format(column=column, value=shown)
 
 
 def _place_of(table: Table, called: str) -> str:
@@ -322,7 +364,7 @@ def told(
     is_sure = is_sure and not (understood.is_of_one and len(result.kept) > 1)
     is_sure = is_sure and is_whole and not any(table.is_partial for table in understood.tables)
     text = telling.text()
-    lead = "" if is_sure else telling.said["maybe"] + " "
+    lead = "" if is_sure else say(language, "This may answer it:") + " "
     numbers = tuple(source.n for source in sources)
     sentences = [Sentence(text, len(lead), len(lead) + len(text), numbers, supported=True)]
     answer = lead + text + "".join(f" [{n}]" for n in numbers)

@@ -323,7 +323,7 @@ THROUGH = _set("until till ate hasta bis")
 SINCE = _set("since from desde a_partir_de seit ab depuis")
 BETWEEN = _set("between from entre de zwischen von")
 
-# Function words by language, which also tell the language of a question.
+# Function words by language.
 LANGUAGES: Mapping[str, frozenset[str]] = {
     "en": _set(
         "per than we our been "

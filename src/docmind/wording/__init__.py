@@ -1,4 +1,4 @@
-"""The words of the interface in the user's language, from gettext catalogues."""
+"""The words of the interface in the user's language and those of answers in the question's, from gettext catalogues."""
 
 import lazy_loader
 

@@ -1,10 +1,12 @@
-from .catalogues import LANGUAGES, N_, _, language, ngettext, speak, system_language
+from .catalogues import A_, LANGUAGES, N_, A_many, _, language, ngettext, say, say_many, speak, system_language
 from .languages import language_codes, language_name
 from .numbers import date, day_and_month, month_and_year, number_text
 
 __all__ = [
+    "A_",
     "LANGUAGES",
     "N_",
+    "A_many",
     "_",
     "date",
     "day_and_month",
@@ -14,6 +16,8 @@ __all__ = [
     "month_and_year",
     "ngettext",
     "number_text",
+    "say",
+    "say_many",
     "speak",
     "system_language",
 ]

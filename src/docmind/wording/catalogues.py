@@ -1,4 +1,8 @@
-"""Catalogues of the interface's texts: English is in the code, others in `<language>/LC_MESSAGES/docmind.mo`."""
+"""Catalogues of texts: English is in the code, other languages in `<language>/LC_MESSAGES`.
+
+`docmind.mo` has the texts of the interface, in the language that is in use; `answers.mo` has those of answers, in the
+language of the question.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-_DOMAIN = "docmind"
 _FOLDER = Path(__file__).parent
 
 LANGUAGES = {"en": "English", "pt": "Português", "es": "Español"}
@@ -39,12 +42,12 @@ def language() -> str:
 
 def _(text: str) -> str:
     """Return a text of the interface in the language in use; fill its `{names}` with `format` afterwards."""
-    return _catalogue(_spoken).gettext(text) if text else ""  # gettext gives the header for an empty text
+    return _catalogue("docmind", _spoken).gettext(text) if text else ""  # gettext gives the header for an empty text
 
 
 def ngettext(one: str, many: str, number: int) -> str:
     """Return the form of a text that fits the number."""
-    return _catalogue(_spoken).ngettext(one, many, number)
+    return _catalogue("docmind", _spoken).ngettext(one, many, number)
 
 
 def N_(text: str) -> str:  # noqa: N802 - the name by which tools find texts that are translated later
@@ -52,6 +55,30 @@ def N_(text: str) -> str:  # noqa: N802 - the name by which tools find texts tha
     return text
 
 
+def say(language: str, text: str, context: str = "") -> str:
+    """Return a text of an answer in the language of its question; in English where there is no catalogue of it.
+
+    `context` tells two meanings of one English text apart. Fill its `{names}` with `format` afterwards.
+    """
+    catalogue = _catalogue("answers", language)
+    return catalogue.pgettext(context, text) if context else catalogue.gettext(text)
+
+
+def say_many(language: str, one: str, many: str, number: int) -> str:
+    """Return the form of a text of an answer that fits the number, in the language of its question, as `say` does."""
+    return _catalogue("answers", language).ngettext(one, many, number)
+
+
+def A_(text: str, context: str = "") -> str:  # noqa: N802 - as `N_`; the context is for those tools
+    """Mark a text of an answer that stands in a table or variable; call `say` on it where it is told."""
+    return text
+
+
+def A_many(one: str, many: str) -> tuple[str, str]:  # noqa: N802
+    """Mark the two forms of a text of an answer that stand in a table; call `say_many` on them where they are told."""
+    return one, many
+
+
 @lru_cache
-def _catalogue(code: str) -> gettext.NullTranslations:
-    return gettext.translation(_DOMAIN, _FOLDER, [code], fallback=True)
+def _catalogue(domain: str, code: str) -> gettext.NullTranslations:
+    return gettext.translation(domain, _FOLDER, [code], fallback=True)

@@ -1,4 +1,4 @@
-"""Numbers and dates as each language of the interface writes them."""
+"""Numbers and dates as each language of the interface and of answers writes them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,21 @@ _WAYS = {
         ",", "\N{NO-BREAK SPACE}", 10_000, "{day} de {month} de {year}",
         ("jan.", "fev.", "mar.", "abr.", "mai.", "jun.", "jul.", "ago.", "set.", "out.", "nov.", "dez."),
     ),
+    "de": _Ways(
+        ",", ".", 1_000, "{day}. {month} {year}",
+        ("Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sept.", "Okt.", "Nov.", "Dez."),
+    ),
+    "fr": _Ways(
+        ",", "\N{NO-BREAK SPACE}", 1_000, "{day} {month} {year}",
+        ("janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.", "déc."),
+    ),
     "es": _Ways(
         ",", "\N{NO-BREAK SPACE}", 10_000, "{day} {month} {year}",
         ("ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic"),
     ),
 }  # fmt: skip
-"""English as in the project's texts; Portuguese of Portugal and Spanish after CLDR 44, with the thin space of ISO 80000
-as a no-break space, which every font has."""
+"""English as in the project's texts; the others after CLDR 44, Portuguese as that of Portugal, with the thin space of
+ISO 80000 as a no-break space, which every font has."""
 
 
 def number_text(value: float, digits: int = 0) -> str:
@@ -49,18 +57,18 @@ def number_text(value: float, digits: int = 0) -> str:
 
 def day_and_month(moment: datetime) -> str:
     """Format a date without its year: `3 May`."""
-    return _date(moment, _WAYS[language()].date.split(" {year}")[0].removesuffix(" de"))
+    return _date(moment, _WAYS[language()].date.split(" {year}")[0].removesuffix(" de"), language())
 
 
-def date(moment: datetime) -> str:
-    """Format a date: `3 May 2026`, `3 de mai. de 2026`."""
-    return _date(moment, _WAYS[language()].date)
+def date(moment: datetime, code: str = "") -> str:
+    """Format a date in the language in use, or in another one of answers: `3 May 2026`, `3 de mai. de 2026`."""
+    return _date(moment, _WAYS[code or language()].date, code or language())
 
 
 def month_and_year(moment: datetime) -> str:
     """Format a month: `May 2026`, `mai. de 2026`."""
-    return _date(moment, _WAYS[language()].date.split("{day} ")[1].removeprefix("de "))
+    return _date(moment, _WAYS[language()].date.split(" ", 1)[1].removeprefix("de "), language())
 
 
-def _date(moment: datetime, pattern: str) -> str:
-    return pattern.format(day=moment.day, month=_WAYS[language()].months[moment.month - 1], year=moment.year)
+def _date(moment: datetime, pattern: str, code: str) -> str:
+    return pattern.format(day=moment.day, month=_WAYS[code].months[moment.month - 1], year=moment.year)
