@@ -51,7 +51,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
         ("How many mails did Ana send?", "2 mails from Ana Silva, the latest first:", ["3.eml", "1.eml"]),
         ("Who wrote about the boiler?", "2 people wrote about “boiler”: Ana Silva, Ben Ott.", ["3.eml", "4.eml"]),
         ("When did Ben answer?", "1 mail from Ben Ott:", ["2.eml"]),
-        ("Wann hat Ben geantwortet?", "1 mail from Ben Ott:", ["2.eml"]),
+        ("Wann hat Ben geantwortet?", "1 E-Mail von Ben Ott:", ["2.eml"]),
         ("Quantos e-mails a Ana enviou?", "2 e-mails de Ana Silva, o mais recente primeiro:", ["3.eml", "1.eml"]),
         ("¿Qué escribió Ana en julio?", "1 correo de Ana Silva (en julio):", ["3.eml"]),
         ("mails to Rui", "1 mail to Rui:", ["4.eml"]),

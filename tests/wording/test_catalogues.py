@@ -1,4 +1,4 @@
-"""Every text of the code is in each catalogue, translated, with its names and its markup."""
+"""Every text of the code is in each catalogue, translated, with its names and its markup, and in no other place."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from types import ModuleType
 import pytest
 
 from conftest import ROOT, require
-from docmind.wording import LANGUAGES, _, language, ngettext, speak, system_language
+from docmind.wording import LANGUAGES, _, language, ngettext, say, say_many, speak, system_language
 
 _TRANSLATED = [code for code in LANGUAGES if code != "en"]
+_ANSWERED = ["de", "es", "fr", "pt"]
+_CATALOGUES = [*(("docmind", code) for code in _TRANSLATED), *(("answers", code) for code in _ANSWERED)]
+_of_each = pytest.mark.parametrize(("domain", "code"), _CATALOGUES)
 _MARKUP = re.compile(r"`[^`]*`|\*\*|:material/\w+:|(?<![\w-])--[a-z][a-z-]+|DOCMIND_[A-Z0-9_]+")
 
 
@@ -45,23 +48,23 @@ def names(text: str) -> set[str]:
 
 
 def test_all_catalogues_are_offered(messages: ModuleType) -> None:
-    assert set(messages.LANGUAGES) == set(_TRANSLATED)
+    assert set(messages.CATALOGUES) == set(_CATALOGUES)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", _TRANSLATED)
-def test_each_text_of_the_code_is_translated(messages: ModuleType, code: str) -> None:
-    wanted = {text.key for text in messages.texts()}
-    catalog = messages.read(code)
-    there = {message.id for message in catalog if message.id}
+@_of_each
+def test_each_text_of_the_code_is_translated(messages: ModuleType, domain: str, code: str) -> None:
+    wanted = {(text.context, text.key) for text in messages.texts() if text.domain == domain}
+    catalog = messages.read(domain, code)
+    there = {(message.context or "", message.id) for message in catalog if message.id}
     assert not wanted - there, "run scripts/catalogues update"
     assert not there - wanted, "run scripts/catalogues update"
     assert [message.id for message in messages.untranslated(catalog)] == []
 
 
-@pytest.mark.parametrize("code", _TRANSLATED)
-def test_a_translation_has_the_names_and_the_markup_of_its_text(messages: ModuleType, code: str) -> None:
-    for message in messages.read(code):
+@_of_each
+def test_a_translation_has_the_names_and_the_markup_of_its_text(messages: ModuleType, domain: str, code: str) -> None:
+    for message in messages.read(domain, code):
         if not message.id:
             continue
         texts, translations = forms(message.id), forms(message.string)
@@ -75,21 +78,87 @@ def test_a_translation_has_the_names_and_the_markup_of_its_text(messages: Module
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", _TRANSLATED)
-def test_the_compiled_catalogue_is_that_of_the_file(messages: ModuleType, code: str) -> None:
-    compiled = messages.po_file(code).with_suffix(".mo").read_bytes()
-    assert compiled == messages.compiled(code), "run scripts/catalogues compile"
+@_of_each
+def test_the_compiled_catalogue_is_that_of_the_file(messages: ModuleType, domain: str, code: str) -> None:
+    compiled = messages.po_file(domain, code).with_suffix(".mo").read_bytes()
+    assert compiled == messages.compiled(domain, code), "run scripts/catalogues compile"
 
 
 def test_a_text_that_is_put_together_first_is_refused(messages: ModuleType) -> None:
-    assert list(messages.texts_of("_(\"A {n}\").format(n=f\"{ngettext('x', 'y', 2)}\")", "a.py")) == [
-        "A {n}",
-        ("x", "y"),
-    ]
+    found = messages.texts_of("_(\"A {n}\").format(n=f\"{ngettext('x', 'y', 2)}\")", "a.py")
+    assert [text.key for text in found] == ["A {n}", ("x", "y")]
     with pytest.raises(messages.NotLiteralError, match=r"a\.py:1"):
         list(messages.texts_of('_(f"{n} pages")', "a.py"))
     with pytest.raises(messages.NotLiteralError, match=r"a\.py:2"):
         list(messages.texts_of('\n_("A " + name)', "a.py"))
+
+
+def test_texts_of_answers_are_found_with_their_context(messages: ModuleType) -> None:
+    source = "say(code, 'a', 'b'); say_many(code, 'c', 'd', n); A_('e', 'f'); A_many('g', 'h'); say(code, table[n])"
+    found = [(text.domain, text.context, text.key) for text in messages.texts_of(source, "a.py")]
+    assert found == [
+        ("answers", "b", "a"),
+        ("answers", "", ("c", "d")),
+        ("answers", "f", "e"),
+        ("answers", "", ("g", "h")),
+    ]
+    with pytest.raises(messages.NotLiteralError, match=r"a\.py:1"):
+        list(messages.texts_of('say(code, f"{n} pages")', "a.py"))
+
+
+_TELLING = ("answers", "tables", "conversations", "memory", "search")  # packages that say something in an answer
+_WORDS = {  # tables by language of what is read in a question or a text, not told
+    "answers/intents.py": {"_GREETINGS", "_DOCUMENTS", "_SUMMARIES", "_SUMS", "_CHANGES"},
+    "answers/numbers.py": {"_TABLES"},
+}
+
+
+@pytest.mark.slow
+def test_phrases_by_language_stand_in_catalogues_alone() -> None:
+    found: dict[str, set[str]] = {}
+    for package in _TELLING:
+        folder = ROOT / "src" / "docmind"
+        for path in (folder / package).rglob("*.py"):
+            tables = set(_tables_by_language(ast.parse(path.read_text("utf-8"))))
+            found |= {path.relative_to(folder).as_posix(): tables} if tables else {}
+    assert found == _WORDS, f"phrases are texts of `say`; tables of words that are read: {_WORDS}"
+
+
+def _tables_by_language(module: ast.Module) -> list[str]:
+    """Return the names, or the lines, of the dicts and of the sequences of pairs that have phrases by language."""
+    names = {
+        id(node.value): ast.unparse(node.target if isinstance(node, ast.AnnAssign) else node.targets[0])
+        for node in ast.walk(module)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+    }
+    found = []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Dict):
+            pairs = list(zip(node.keys, node.values, strict=True))
+        elif isinstance(node, ast.Tuple | ast.List):
+            pairs = [tuple(one.elts) for one in node.elts if isinstance(one, ast.Tuple) and len(one.elts) == 2]
+        else:
+            continue
+        of_languages = [
+            value for key, value in pairs if isinstance(key, ast.Constant) and key.value in ("en", *_ANSWERED)
+        ]
+        if len(of_languages) > 1 and any(map(_has_phrase, of_languages)):
+            found.append(names.get(id(node), f"line {node.lineno}"))
+    return found
+
+
+def _has_phrase(value: ast.expr) -> bool:
+    if isinstance(value, ast.Dict):
+        return any(map(_has_phrase, value.values))
+    if isinstance(value, ast.Tuple | ast.List | ast.JoinedStr):
+        return any(map(_has_phrase, value.elts if not isinstance(value, ast.JoinedStr) else value.values))
+    return isinstance(value, ast.Constant) and isinstance(value.value, str) and " " in value.value
+
+
+def test_a_table_of_phrases_is_seen() -> None:
+    seen = "A = {'en': 'one row', 'pt': 'x'}\nB = {'de': {'k': ('a b',)}, 'fr': {}}\nC = (('en', 'a b'), ('es', 'c'))"
+    passed = "D = {'en': 'eng', 'pt': 'por'}\nE = {'en': 'one row'}\nF = {'a': 'one row', 'b': 'two'}"
+    assert _tables_by_language(ast.parse(f"{seen}\n{passed}")) == ["A", "B", "C"]
 
 
 @pytest.mark.slow
@@ -126,6 +195,23 @@ def test_a_text_is_given_in_the_language_in_use() -> None:
     assert language() == "en"
 
 
+def test_a_text_of_an_answer_is_given_in_the_language_of_the_question() -> None:
+    assert [say(code, "And {n:,} more.").format(n=2) for code in ("en", "de", "fr", "tlh")] == [
+        "And 2 more.",
+        "Und 2 weitere.",
+        "Et 2 de plus.",
+        "And 2 more.",
+    ]
+    assert language() == "en", "that of the interface stays"
+    assert [say("de", "“{column}” is empty", context) for context in ("", "sentence")] == [
+        "„{column}“ leer ist",
+        "„{column}“ ist leer",
+    ]
+    counted = [say_many("fr", "{n} row", "{n} rows", n).format(n=n) for n in (0, 1, 2)]
+    assert counted == ["0 ligne", "1 ligne", "2 lignes"]
+    assert say_many("tlh", "{n} row", "{n} rows", 2) == "{n} rows"
+
+
 @pytest.mark.parametrize(
     ("environ", "code"),
     [
@@ -142,5 +228,5 @@ def test_the_language_of_the_system(environ: dict[str, str], code: str) -> None:
 
 def test_the_catalogues_are_in_the_package() -> None:
     folder = Path(speak.__code__.co_filename).parent
-    for code in _TRANSLATED:
-        assert (folder / code / "LC_MESSAGES" / "docmind.mo").is_file()
+    for domain, code in _CATALOGUES:
+        assert (folder / code / "LC_MESSAGES" / f"{domain}.mo").is_file()

@@ -18,7 +18,12 @@ from docmind.wording import A_, date, say
 TOLD = 8  # changes of an answer
 MOST_PAGES = 400  # of either version: more take longer than an answer may
 _TEXT = 160  # characters of a text beside its quote
-_KINDS = {"added": A_("Added"), "removed": A_("Removed"), "changed": A_("Changed"), "moved": A_("Moved")}
+_KINDS = {
+    "added": A_("Added: {words}"),
+    "removed": A_("Removed: {words}"),
+    "changed": A_("Changed: {words}"),
+    "moved": A_("Moved: {words}"),
+}
 
 
 def versions_meant(documents: Sequence[DocumentInfo], meant: Sequence[str], version: int) -> tuple[str, ...]:
@@ -69,7 +74,7 @@ def _told(change: Change, language: Language) -> str:
     texts = [clip(side.text, _TEXT) for side in (change.before, change.after) if side.text]
     if change.kind == "moved":
         del texts[1:]
-    return f"{say(language, _KINDS[change.kind])}: {' → '.join(texts)}"
+    return say(language, _KINDS[change.kind]).format(words=" → ".join(texts))
 
 
 def _source(catalog: Catalog, document: ComparedDocument, side: ChangeSide) -> Source:
