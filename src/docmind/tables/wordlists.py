@@ -323,29 +323,17 @@ THROUGH = _set("until till ate hasta bis")
 SINCE = _set("since from desde a_partir_de seit ab depuis")
 BETWEEN = _set("between from entre de zwischen von")
 
-# Function words by language.
-LANGUAGES: Mapping[str, frozenset[str]] = {
-    "en": _set(
-        "per than we our been "
-        "the of is are was were what which who how many much did do does in on at for to and or there with have "
-        "has my i "
-        "when where we from by all this that it its been be had"
-    ),
-    "pt": _set("por mais que pelo pela nos foi "
-        "o os as um uma do da dos das no na nos nas em ao aos e ou com para qual quais quantos quantas quanto "
-               "quem foi foram tem sao eu meu minha meus minhas ha"),
-    "es": _set("por mas esta estan fueron cuanta "
-        "el la los las un una del de en y o con para cual cuales cuantos cuantas cuanto quien es son fue fueron "
-               "tiene hay mi mis que al"),
-    "de": _set("nach wir pro als nicht kein keinen was wurde wurden hatte hatten welchem wieviel "
-        "der die das den dem des ein eine einen im in am und oder mit wie viele viel welche welcher "
-    "welches wer ist "
-               "sind war waren hat haben gibt es ich mein meine wann wo von zu fuer fur"),
-    "fr": _set("par plus nous vous avons sur pour elle ils eue se combien "
-        "le la les un une des du de dans en et ou avec quel quelle quels quelles combien qui est sont "
-    "etait a ont "
-               "y il mon ma mes au aux"),
-}  # fmt: skip
+FUNCTION_WORDS = _set(  # of five languages
+    """all and are at be been by did do does for from had has have how i in is it its many much my of on or our per
+    than that the there this to was we were what when where which who with ao aos as com da das dos e em eu foi
+    foram ha mais meu meus minha minhas na nas no nos o os ou para pela pelo por quais qual quantas quanto quantos
+    que quem sao tem um uma al con cual cuales cuanta cuantas cuanto cuantos de del el en es esta estan fue fueron
+    hay la las los mas mi mis quien son tiene un una y als am dem den der des die ein eine einen fuer fur gibt haben
+    hat hatte hatten ich im ist kein keinen mein meine mit nach nicht oder pro sind und viel viele von wann war
+    waren welche welchem welcher welches wer wie wieviel wir wo wurde wurden zu a au aux avec avons combien dans du
+    elle est et etait eue il ils le les ma mes mon nous ont par plus pour quel quelle quelles quels qui se sont sur
+    une vous"""
+)
 UNITS: Mapping[str, str] = {
     word: unit
     for unit, words in (

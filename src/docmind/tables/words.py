@@ -12,7 +12,7 @@ from docmind.language import fold
 from docmind.tables.role_words import RELATED
 from docmind.tables.word_forms import is_derived, is_irregular, stem
 from docmind.tables.wordlists import (
-    LANGUAGES,
+    FUNCTION_WORDS,
     LIGHT,
     MONTHS,
     RELATIVE,
@@ -158,7 +158,7 @@ def longest(phrases: Mapping[tuple[str, ...], object], texts: Sequence[str], at:
 
 
 def is_function(text: str) -> bool:
-    return text in STOP_WORDS or any(text in held for held in LANGUAGES.values())
+    return text in STOP_WORDS or text in FUNCTION_WORDS
 
 
 def is_light(text: str) -> bool:
