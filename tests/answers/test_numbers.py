@@ -107,3 +107,20 @@ def test_very_long_numbers_are_compared_as_text() -> None:
 )
 def test_words_are_read_as_far_as_they_are_one_number(words: str, expected: tuple[float, int]) -> None:
     assert numeral(words.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "months"),
+    [
+        ("le 2 mars 2024", "fr", [3.0]),
+        ("depuis le 6 mai", "fr", [5.0]),
+        ("12 jan 2025", "en", [1.0]),
+        ("5 ene a 4 mar", "es", [1.0, 3.0]),
+        ("sept jours", "fr", []),
+        ("12 sept 2024", "fr", [9.0]),
+        ("section 2 may be changed", "en", []),
+        ("10 out of 12", "en", []),
+    ],
+)
+def test_a_month_is_told_from_other_words(text: str, language: str, months: list[float]) -> None:
+    assert [value for one in figures(text, language) if one.is_month for value in one.values] == months

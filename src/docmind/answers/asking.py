@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from docmind.answers.kinds import asked_of, holds, is_echo, is_statement
 from docmind.embedding import words
+from docmind.language import month_names, pattern_of
 
 SHORTEST, LONGEST = 12, 260  # characters of a statement
 LONGEST_QUESTION = 80
@@ -168,7 +169,8 @@ def _rules(language: str) -> tuple[_Rule, ...]:
     table = _table()
     if language == "all" or language not in table:
         return ()
-    parts: dict[str, str] = {**table["all"]["parts"], **table[language]["parts"]}  # type: ignore[dict-item]
+    months = {"month": f"(?:{pattern_of(month_names(language))})"}
+    parts: dict[str, str] = {**months, **table["all"]["parts"], **table[language]["parts"]}  # type: ignore[dict-item]
     rows: list[dict[str, str]] = table[language]["rule"]  # type: ignore[assignment]
     return tuple(
         _Rule(row["kind"], re.compile(_written(row["said"], parts), re.IGNORECASE), row["ask"]) for row in rows

@@ -13,10 +13,9 @@ from functools import cache
 from typing import NamedTuple
 
 from docmind.answers.list_questions import table, word_list
-from docmind.answers.numbers import MONTHS
 from docmind.answers.values import lowered_alike, values
 from docmind.blocks import PageBlock
-from docmind.language import fold
+from docmind.language import MONTHS_IN_PROSE, fold, pattern_of
 from docmind.records.listings import Listable
 
 _CAP = r"[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:['’.-][^\W\d_]+)*\.?"
@@ -36,7 +35,7 @@ _PERCENT = re.compile(
     r"(?<![\w.,])-?\d+(?:[.,]\d+)?\s?(?:%|(?:per ?cent|percent|por cento|por ciento|Prozent|pour ?cent)\b)",
     re.IGNORECASE,
 )
-_MONTH = "|".join(sorted((name for name in MONTHS if len(name) > 2), key=len, reverse=True))
+_MONTH = pattern_of(MONTHS_IN_PROSE)
 _MONTH_YEAR = re.compile(rf"\b(?:{_MONTH})\.?(?:\s(?:de|del))?\s(?:19|20)\d\d\b")
 _PHONE = re.compile(
     r"(?<![\w./-])(?:\+\d{1,3}[\s./-]?)?(?:\(\d{1,5}\)[\s./-]?)?\d{2,5}(?:[ \u00a0\n./-]\d{2,8}){0,5}(?![\w])"
@@ -315,7 +314,7 @@ def _is_common(run: Sequence[tuple[int, int, str]]) -> bool:
     known = word_list("places", "known")
     ends, _heads, tails = _orgs()
     return any(
-        word in MONTHS or word in known or tails.fullmatch(word) or (len(word) > 2 and ends.fullmatch(word))
+        word in MONTHS_IN_PROSE or word in known or tails.fullmatch(word) or (len(word) > 2 and ends.fullmatch(word))
         or word in word_list("labels", "people") or word in word_list("labels", "organisations")
         for _start, _end, word in run[1:] or run
     )  # fmt: skip

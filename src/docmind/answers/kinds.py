@@ -18,11 +18,11 @@ from typing import Literal, NamedTuple, get_args
 
 from docmind.answers.intents import Language
 from docmind.answers.names import named
-from docmind.answers.numbers import MONTHS, SMALL
+from docmind.answers.numbers import SMALL
 from docmind.answers.values import Value, clause, lowered_alike, values, years_of
 from docmind.documents import likely_languages
 from docmind.embedding import prefix, words
-from docmind.language import fold
+from docmind.language import MONTHS_IN_PROSE, fold
 
 AnswerKind = Literal[
     "number", "amount", "date", "duration", "person", "organisation", "place", "identifier", "clause", "yes/no",
@@ -61,7 +61,7 @@ _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"jahre|heures?|jours?|semaines?|mois|ans)\b",
     re.IGNORECASE,
 )
-_MONTHS = frozenset(word for word in MONTHS if len(word) > 3)
+_MONTHS = frozenset(word for word in MONTHS_IN_PROSE if len(word) > 3)
 _HOLE = re.compile(
     r"\b(?:is|are|was|were|e|es|son|sao|ist|sind|est|sont)\s+(?:and|or|e|y|o|ou|und|oder|et)\s+(?:is|are|was|were|will|es|son|sao|ist|sind|wird|est|sont|sera)\b"
     r"|\b(?:is|are|of|the|by|to|from|ist|der|von|est|de|par|es|por)\s+[,.;](?:\s|$)|_{3,}|\.{5,}|\[\s{1,20}\]"

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from docmind.answers.numbers import MONTHS
 from docmind.answers.values import lowered_alike
+from docmind.language import MONTHS_IN_PROSE, pattern_of
 
 MailQuestionKind = Literal["list", "count", "when", "who"]
 
@@ -24,7 +24,7 @@ LONGEST = 200  # characters of a question that is looked at
 _TABLE = Path(__file__).with_name("mail_questions.toml")
 _KINDS: tuple[MailQuestionKind, ...] = ("count", "when", "who", "list")
 _EDGES = " \t\n?!.,;:¿¡\"'“”„«»‘’"
-_MONTH = "|".join(sorted((one for one in MONTHS if len(one) > 2), key=len, reverse=True))
+_MONTH = pattern_of(MONTHS_IN_PROSE)
 _YEAR = r"(?:19|20)\d\d"
 _DAY = re.compile(
     rf"\b(?:on|am|vom|le|el|em|no dia|dia|since|seit|after|nach|before|vor|until|bis|depuis|apres|avant|desde"
@@ -141,7 +141,7 @@ def _period(said: re.Match[str]) -> Period | None:
     elif parts.get("only"):
         first, last = f"{parts['only']}-01-01", f"{parts['only']}-12-31"
     else:
-        month, year = MONTHS[parts["month"]], parts["year"]
+        month, year = MONTHS_IN_PROSE[parts["month"]], parts["year"]
         if not year:
             return None if parts.get("day") else Period(month=month, words=words)
         begin = int(parts.get("day") or 1)

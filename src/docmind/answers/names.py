@@ -9,9 +9,9 @@ from difflib import SequenceMatcher
 
 from rapidfuzz.distance import Levenshtein
 
-from docmind.answers.numbers import MONTHS, ORDINALS, SMALL
+from docmind.answers.numbers import ORDINALS, SMALL
 from docmind.embedding import STOP_WORDS
-from docmind.language import fold
+from docmind.language import MONTHS_IN_PROSE, fold
 
 
 def _set(words: str) -> frozenset[str]:
@@ -75,7 +75,7 @@ def named(text: str) -> list[Name]:
             key = compact(part.group())
             if not part.group()[0].isupper() or key in _COMMON or key in STOP_WORDS or len(key) < 2:
                 continue
-            if key in MONTHS or key in ORDINALS or key in SMALL:
+            if key in MONTHS_IN_PROSE or key in ORDINALS or key in SMALL:
                 continue
             is_acronym = len(key) > 1 and part.group().isupper() and not is_shouted
             inner = any(char.isupper() for char in part.group()[1:]) and not part.group().isupper()
@@ -153,7 +153,7 @@ def replacements(a: list[str], b: list[str], most: int) -> Iterator[tuple[tuple[
 
 def _is_naming(written: Sequence[str], *, strictly: bool) -> bool:
     return any(
-        word[0].isupper() and not (strictly and (compact(word) in _COMMON or compact(word) in MONTHS))
+        word[0].isupper() and not (strictly and (compact(word) in _COMMON or compact(word) in MONTHS_IN_PROSE))
         for word in written
     )
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from docmind.language import fold
+from docmind.language import CAPITAL_MONTHS, MONTHS_IN_PROSE, SHORT_MONTHS, fold
 from docmind.records.documents import NOTE_MARK
 
 
@@ -64,20 +64,6 @@ terceiro:3 terceira:3 tercero:3 tercera:3 tercer:3 quinto:5 quinta:5 sexto:6 sex
 septima:7 oitavo:8 oitava:8 octavo:8 octava:8 nono:9 nona:9 noveno:9 novena:9 decimo:10 decima:10
 thirds:3 fifths:5 tenths:10 terco:3 tercos:3 tercio:3 tercios:3 quintos:5 quintas:5 decimos:10"""
 ORDINALS = _table(_ORDINALS)
-_MONTHS = """january:1 february:2 march:3 april:4 may:5 june:6 july:7 august:8 september:9 october:10 november:11
-december:12 jan:1 feb:2 mar:3 apr:4 jun:6 jul:7 aug:8 sep:9 sept:9 oct:10 nov:11 dec:12
-janeiro:1 fevereiro:2 marco:3 abril:4 maio:5 junho:6 julho:7 agosto:8 setembro:9 outubro:10 novembro:11 dezembro:12
-enero:1 febrero:2 marzo:3 mayo:5 junio:6 julio:7 septiembre:9 setiembre:9 octubre:10 noviembre:11 diciembre:12
-januar:1 februar:2 marz:3 mai:5 juni:6 juli:7 oktober:10 dezember:12
-janvier:1 fevrier:2 mars:3 avril:4 juin:6 juillet:7 aout:8 septembre:9 octobre:10 novembre:11 decembre:12"""
-MONTHS = _table(_MONTHS)
-_WEEKDAYS = """monday:1 tuesday:2 wednesday:3 thursday:4 friday:5 saturday:6 sunday:7 mondays:1 tuesdays:2 wednesdays:3
-thursdays:4 fridays:5 saturdays:6 sundays:7 montag:1 dienstag:2 mittwoch:3 donnerstag:4 freitag:5 samstag:6
-sonnabend:6 sonntag:7 montags:1 dienstags:2 mittwochs:3 donnerstags:4 freitags:5 samstags:6 sonnabends:6 sonntags:7
-lunes:1 martes:2 miercoles:3 jueves:4 viernes:5 sabado:6 sabados:6 domingo:7 domingos:7
-lundi:1 mardi:2 mercredi:3 jeudi:4 vendredi:5 samedi:6 dimanche:7 lundis:1 mardis:2 mercredis:3 jeudis:4 vendredis:5
-samedis:6 dimanches:7 segunda:1 terca:2 quarta:3 quinta:4 sexta:5"""
-WEEKDAYS = _table(_WEEKDAYS)
 
 
 def numeral(words: Sequence[str], language: str = "") -> tuple[float, int]:
@@ -163,7 +149,7 @@ _PARTS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 """Units by the smaller one that they are a whole number of."""
 _UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS, "percent", "cent", "cento", "ciento", "prozent"}) - {
+UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS_IN_PROSE, "percent", "cent", "cento", "ciento", "prozent"}) - {
     "mar",
     "dec",
     "real",
@@ -183,6 +169,8 @@ _SIGNS = {
     "CHF": "CHF",
 }
 _WORD = re.compile(r"[^\W\d_]+")
+_DAY_BEFORE = re.compile(r"(?<![\d.,])\d\d?(?:st|nd|rd|th|er|\.)?\s(?:de\s)?$")
+_YEAR_BEHIND = re.compile(r"\.?\s(?:del?\s)?(?:19|20)\d\d(?!\d)")
 _HEDGE = re.compile(
     r"(?:about|around|approximately|roughly|nearly|almost|over|~|≈|some|cerca de|aproximadamente|quase|casi|"
     r"alrededor de|unos|unas|more than|mais de|mas de)\s+(?:US\$|R\$|[$€£¥])?\s?$"
@@ -375,8 +363,8 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
     at = 0
     while at < len(words):
         word, start, end = words[at]
-        if word in MONTHS and _reads_as_month(text, lowered, word, start, end):
-            yield Figure(start, end, frozenset({float(MONTHS[word])}), is_month=True)
+        if word in MONTHS_IN_PROSE and _reads_as_month(text, lowered, word, start, end):
+            yield Figure(start, end, frozenset({float(MONTHS_IN_PROSE[word])}), is_month=True)
         elif word in ORDINALS and not (word == "quarto" and language == "es"):
             yield Figure(start, end, frozenset({float(ORDINALS[word])}), step=1.0)
         elif (word in SMALL or word in _BY_LANGUAGE.get(language, ())) and not (
@@ -399,7 +387,10 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
 
 
 def _reads_as_month(text: str, lowered: str, word: str, start: int, end: int) -> bool:
-    if len(word) > 3 and word not in ("march", "marco", "abril", "mars"):
+    """Return whether a name of a month is one where it stands: `may`, `march` and `mars` are other words too."""
+    if word not in SHORT_MONTHS | CAPITAL_MONTHS or _YEAR_BEHIND.match(lowered, end):
+        return True
+    if word != "may" and _DAY_BEFORE.search(lowered, max(0, start - 8), start):
         return True
     near = lowered[max(0, start - 8) : start] + " " + lowered[end : end + 9]
     return any(char.isdigit() for char in near) and (text[start].isupper() or " de " in near)

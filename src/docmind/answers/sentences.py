@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from docmind.answers.numbers import MONTHS
 from docmind.documents import language_of
 from docmind.embedding import STOP_WORDS, sentence_ends
-from docmind.language import fold
+from docmind.language import MONTHS_IN_PROSE, fold
 
 LONGEST = 420  # characters; longer sentences are cut at a semicolon, a comma or a space
 SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to the next sentence
@@ -133,7 +132,7 @@ def ends(text: str, start: int, end: int) -> Iterator[int]:
     for cut in sentence_ends(text, start, end):
         day = _DAY.search(text, max(start, cut - 4), cut)
         behind = _WORD.match(text, cut, end) if day is not None else None
-        if behind is None or fold(behind[1].lower()) not in MONTHS:
+        if behind is None or fold(behind[1].lower()) not in MONTHS_IN_PROSE:
             yield cut
 
 

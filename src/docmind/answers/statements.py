@@ -15,9 +15,9 @@ from itertools import pairwise
 
 from docmind.answers.kinds import is_function_word
 from docmind.answers.names import Name, compact, named
-from docmind.answers.numbers import MONTHS, ORDINALS, UNIT_WORDS, WEEKDAYS, Figure, figures
+from docmind.answers.numbers import ORDINALS, UNIT_WORDS, Figure, figures
 from docmind.embedding import words
-from docmind.language import fold
+from docmind.language import MONTHS_IN_PROSE, ORDINAL_WEEKDAYS, WEEKDAYS, fold
 
 _CUTS = re.compile(  # of the clauses of a sentence
     r"[;:,](?=\s)|\s[–—-]\s|\s(?:and|but|while|whereas|und|aber|sondern|während|y|pero|mientras|e|mas|enquanto|et|mais|"
@@ -40,7 +40,6 @@ _DAY_TO_DAY = re.compile(
 _DATED = re.compile(r"[\s.,/-]*+(?:st|nd|rd|th|er|º|of|de|del)?[\s.,/-]*+")
 _FEIRA = re.compile(r"-feiras?\b", re.IGNORECASE)  # of Portuguese weekdays
 _CODE = re.compile(r"\d{1,3}[a-z]")  # of a class, a flat, a clause
-_OTHERWISE = frozenset({"segunda", "terca", "quarta", "quinta", "sexta"})
 _TITLE, _HEADING = 160, 80  # characters of the first unit, and of a line that may be a heading
 _MOST_TOTAL = 400  # statements of one page
 
@@ -133,12 +132,12 @@ def _is_no_value(text: str, figure: Figure) -> bool:
     marker = _MARKER.match(text)
     if marker is None or figure.end > marker.end():
         return False
-    return fold(marker[1].lower()) not in MONTHS and marker[1].lower() not in UNIT_WORDS
+    return fold(marker[1].lower()) not in MONTHS_IN_PROSE and marker[1].lower() not in UNIT_WORDS
 
 
 def _is_weekday(text: str, match: re.Match[str], word: str) -> bool:
     """Return whether a word is a weekday: `segunda` may be `second`, `mon` French for `my`."""
-    return word not in _OTHERWISE or text[match.end() : match.end() + 6].lower() == "-feira"
+    return word not in ORDINAL_WEEKDAYS or text[match.end() : match.end() + 6].lower() == "-feira"
 
 
 def _point(kind: str, text: str, group: Sequence[Figure]) -> Point:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from docmind.answers.numbers import MONTHS, readings_of_number
-from docmind.language import fold
+from docmind.answers.numbers import readings_of_number
+from docmind.language import MONTHS_IN_PROSE, fold, pattern_of
 
 ValueKind = Literal["number", "year", "date", "identifier", "clause"]
 
-_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_MONTH = pattern_of(MONTHS_IN_PROSE)
 _ISO = re.compile(r"(?<![\d-])((?:1[5-9]|2[01])\d\d)-(\d{1,2})-(\d{1,2})(?!\d)")
 _SLASHED = re.compile(r"(?<![\d./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?((?:1[5-9]|2[01])?\d\d)(?![\d/-])")
 _DAY_FIRST = re.compile(
@@ -159,7 +159,7 @@ def _read(form: re.Pattern[str], match: re.Match[str]) -> set[str]:
         year = written if written > 99 else 2000 + written if written < 70 else 1900 + written
         return _day(year, int(match[3]), int(match[1])) | _day(year, int(match[1]), int(match[3]))
     day, month = (match[1], match[2]) if form is _DAY_FIRST else (match[2], match[1])
-    return _day(int(match[3]) if match[3] else 0, MONTHS[month], int(day))
+    return _day(int(match[3]) if match[3] else 0, MONTHS_IN_PROSE[month], int(day))
 
 
 def _day(year: int, month: int, day: int) -> set[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from docmind.blocks import PageBlock
+from docmind.language import MONTHS, WRITTEN_MONTHS, fold
 
 _EARLIEST, _LATEST = 1_000, 2_200  # years
 _FRONT = 4_000  # characters of a front page that are looked at
@@ -22,28 +23,7 @@ _MOST_ALONE = 2  # days that stand alone on a line: more are a list of days
 _PLACE_WORDS = 4  # of what stands before a day on a letter, as in "Fait à Fontenay, le"
 _LABEL, _SHORT = 6, 12  # words of a label, and of a line in which one stands behind a comma
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january january jan janeiro enero ene januar janvier",
-            "february feb fevereiro fev febrero februar février",
-            "march mar março marzo märz mars",
-            "april apr abril abr avril",
-            "may mai maio mayo",
-            "june jun junho junio juni juin",
-            "july jul julho julio juli juillet",
-            "august aug agosto ago août",
-            "september sep sept setembro set septiembre septembre",
-            "october oct outubro out octubre oktober okt octobre",
-            "november nov novembro noviembre novembre",
-            "december dec dezembro dez diciembre dic dezember décembre",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-_NAMES = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_NAMES = WRITTEN_MONTHS
 _ISO = re.compile(r"(?<!\d)(\d{4})([-/._ ]?)(\d\d)\2(\d\d)(?!\d)")
 _NUMBERS = re.compile(r"(?<![\d.,/-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?!\d)")
 _DAY_FIRST = re.compile(
@@ -52,7 +32,8 @@ _DAY_FIRST = re.compile(
 )
 _MONTH_FIRST = re.compile(rf"\b({_NAMES})\b\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})(?!\d)", re.IGNORECASE)
 MONTH = re.compile(
-    rf"\b({_NAMES})\b\.?\s+(?:de\s+|del\s+)?(\d{{4}})(?!\d)|(?<![\d./])(0?[1-9]|1[0-2])[/.](\d{{4}})(?!\d)", re.I
+    rf"\b({_NAMES})\b\.?\s+(?:de\s+|del\s+)?(\d{{4}})(?!\d)|(?<![\d./])(0?[1-9]|1[0-2])[/.](\d{{4}})(?!\d)",
+    re.I,
 )
 """A month of a year, as "März 2026" and "03/2026"."""
 _YEAR = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?![^\W_])")
@@ -279,11 +260,11 @@ def _numbers(found: re.Match[str], *, is_day_first: bool = False) -> str:
 
 
 def _day_first(found: re.Match[str]) -> str:
-    return day_text(int(found[3]), _MONTHS[found[2].lower()], int(found[1]))
+    return day_text(int(found[3]), MONTHS[fold(found[2].lower())], int(found[1]))
 
 
 def _month_first(found: re.Match[str]) -> str:
-    return day_text(int(found[3]), _MONTHS[found[1].lower()], int(found[2]))
+    return day_text(int(found[3]), MONTHS[fold(found[1].lower())], int(found[2]))
 
 
 def day_text(year: int, month: int, day: int) -> str:

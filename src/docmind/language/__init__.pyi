@@ -1,9 +1,27 @@
+from .calendar import (
+    CAPITAL_MONTHS,
+    MONTHS,
+    MONTHS_IN_PROSE,
+    ORDINAL_WEEKDAYS,
+    SHORT_MONTHS,
+    WEEKDAYS,
+    WRITTEN_MONTHS,
+    month_names,
+    pattern_of,
+)
 from .folding import fold, folded
 from .forms import LANGUAGES, folded_word, forget_words, is_form, kept_words
 from .lexicon import entries, lexicon
 
 __all__ = [
+    "CAPITAL_MONTHS",
     "LANGUAGES",
+    "MONTHS",
+    "MONTHS_IN_PROSE",
+    "ORDINAL_WEEKDAYS",
+    "SHORT_MONTHS",
+    "WEEKDAYS",
+    "WRITTEN_MONTHS",
     "entries",
     "fold",
     "folded",
@@ -12,4 +30,6 @@ __all__ = [
     "is_form",
     "kept_words",
     "lexicon",
+    "month_names",
+    "pattern_of",
 ]

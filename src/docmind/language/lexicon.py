@@ -1,10 +1,14 @@
-"""Words that are logic and not vocabulary, by language: `lexicon/<language>.toml`, the same keys in each."""
+"""Words that are logic and not vocabulary, by language: `lexicon/<language>.toml`, the same keys in each.
+
+Words with a value stand beside them: `lexicon/calendar.toml`, read by `calendar`.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from docmind.language.forms import LANGUAGES
 
@@ -22,5 +26,9 @@ def lexicon(key: str) -> tuple[str, ...]:
 @cache
 def entries(language: str) -> dict[str, list[str]]:
     """Return the words of a language by their keys, as they are written."""
-    place = files("docmind.language") / "lexicon" / f"{language}.toml"
-    return tomllib.loads(place.read_text("utf-8"))
+    return table(language)
+
+
+def table(name: str) -> dict[str, Any]:
+    """Return a file of words, `lexicon/<name>.toml`, as it stands."""
+    return tomllib.loads((files("docmind.language") / "lexicon" / f"{name}.toml").read_text("utf-8"))

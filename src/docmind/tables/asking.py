@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from docmind.answers import language_of_question
+from docmind.language import MONTHS, ORDINAL_WEEKDAYS, WEEKDAYS
 from docmind.tables.role_words import (
     BEST,
     BOTH,
@@ -44,7 +45,6 @@ from docmind.tables.wordlists import (
     INCLUSIVE,
     MONEY,
     MONTH_UNIT,
-    MONTHS,
     NEGATIONS,
     NEGATIVE,
     NEUTRAL,
@@ -60,7 +60,6 @@ from docmind.tables.wordlists import (
     RELATIVE,
     TABLE_WORDS,
     TASKS,
-    WEEKDAYS,
     YEAR_UNIT,
     Task,
 )
@@ -118,7 +117,7 @@ class Asked:
         return frozenset(
             named
             | {at - 1 for at in named if texts[at - 1] in ORDINALS}
-            | {at for at, text in enumerate(texts) if text in WEEKDAYS}
+            | {at for at, text in enumerate(texts) if text in WEEKDAYS.keys() - ORDINAL_WEEKDAYS}
         )
 
     @property

@@ -9,14 +9,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from docmind.language import is_form
+from docmind.language import MONTHS, SHORT_MONTHS, is_form
 from docmind.tables.asking import COMPARED, TIMED
 from docmind.tables.evidence import Evidence, Limit, likeness
 from docmind.tables.periods import end_of
 from docmind.tables.query import Filter, Operator
 from docmind.tables.shapes import letters_shared, plain
 from docmind.tables.values import is_year
-from docmind.tables.wordlists import MONTHS, SHORT_MONTHS
 from docmind.tables.words import words_of
 
 Kind = Literal["rule", "letters", "meaning", "number", "flag", "empty", "zero"]

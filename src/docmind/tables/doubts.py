@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from docmind.language import is_form
+from docmind.language import MONTHS, is_form
 from docmind.tables.query import (
     Filter,
     TableQuery,
@@ -57,7 +57,6 @@ from docmind.tables.wordlists import (
     MONEY,
     MONEY_HEADERS,
     MONTH_UNIT,
-    MONTHS,
     PER,
     SPENDING,
     TABLE_WORDS,

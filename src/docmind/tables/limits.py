@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from docmind.language import fold
+from docmind.language import ORDINAL_WEEKDAYS, WEEKDAYS, fold
 from docmind.tables.asking import (
     COMPARED,
     TIMED,
@@ -32,7 +32,6 @@ from docmind.tables.wordlists import (
     NUMBER_WORDS,
     SINCE,
     THROUGH,
-    WEEKDAYS,
 )
 from docmind.tables.words import words_of
 
@@ -100,9 +99,9 @@ def find_weekdays(r: Reading) -> None:
     if column is None:
         return
     for at, word in enumerate(r.words):
-        day = WEEKDAYS.get(word.text, WEEKDAYS.get(word.root, WEEKDAYS.get(word.text.removesuffix("s"))))
-        if day is not None and not r.by[at]:
-            _date_filter(r, column, Filter(column, "weekday", (str(day),)), at, at + 1)
+        day = WEEKDAYS.get(word.text, WEEKDAYS.get(word.root, 0))
+        if day and word.text not in ORDINAL_WEEKDAYS and not r.by[at]:
+            _date_filter(r, column, Filter(column, "weekday", (str(day % 7),)), at, at + 1)  # SQLite: 0 is Sunday
 
 
 def find_clocks(r: Reading) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from docmind.language import MONTHS, SHORT_MONTHS
 from docmind.tables.values import (
     Sql,
 )
 from docmind.tables.wordlists import (
     BETWEEN,
     HALVES,
-    MONTHS,
     ORDINALS,
     QUARTERS,
-    SHORT_MONTHS,
     TIME_BEFORE,
     YEAR_UNIT,
 )

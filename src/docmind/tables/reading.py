@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from docmind.language import MONTHS
 from docmind.tables.asking import (
     Asked,
 )
@@ -32,7 +33,6 @@ from docmind.tables.wordlists import (
     KEYS,
     MONEY,
     MONEY_HEADERS,
-    MONTHS,
     NEGATIONS,
     PER,
     TEAMS,

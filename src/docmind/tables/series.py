@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from docmind.language import MONTHS
 from docmind.tables.query import Filter, TableQuery
 from docmind.tables.reading import Reading
 from docmind.tables.role_words import BOTH, EACH
-from docmind.tables.wordlists import MONTHS, NUMBER_WORDS, THROUGH, WHICH, Task
+from docmind.tables.wordlists import NUMBER_WORDS, THROUGH, WHICH, Task
 from docmind.tables.words import Word, is_light, same
 
 _QUARTER = re.compile(r"[qt][1-4]|[1-4][qt]|s[12]|h[12]")

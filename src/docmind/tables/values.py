@@ -11,9 +11,9 @@ from datetime import date
 from functools import partial
 from typing import Literal
 
-from docmind.language import fold
+from docmind.language import MONTHS, fold
 from docmind.records.documents import NOTE_MARK
-from docmind.tables.wordlists import MONTHS, NO, NOTHING, YES
+from docmind.tables.wordlists import NO, NOTHING, YES
 
 ColumnType = Literal["text", "number", "date", "duration", "bool", "empty"]
 Sql = float | str | None

@@ -18,26 +18,6 @@ def _set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_MONTH_NAMES = (
-    "january jan janeiro enero janvier januar jaenner",
-    "february feb fevereiro febrero fevrier februar",
-    "march mar marco marzo mars maerz marz",
-    "april apr abril avril abr",
-    "may maio mayo mai",
-    "june jun junho junio juin juni",
-    "july jul julho julio juillet juli",
-    "august aug agosto aout ago",
-    "september sep sept setembro septiembre septembre set",
-    "october oct outubro octubre octobre oktober okt out",
-    "november nov novembro noviembre novembre",
-    "december dec dezembro diciembre decembre dezember dez dic",
-)
-MONTHS: Mapping[str, int] = {
-    name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()
-}  # fmt: skip
-SHORT_MONTHS = _set("may mar mars set out ago mai dic dez jun jul sep oct nov dec jan feb apr aug abr okt")
-"""Names of months that are other words too: a month only where a word for a time or a number stands beside it."""
-
 YES = _set("yes y true sim si ja oui ☒ ☑ ✓ ✔ x wahr verdadeiro verdadero vrai")
 NO = _set("no n false nao nein non ☐ ✗ ✘ falsch falso faux")
 NOTHING = _set("- – — n/a na n.a. ./. … ...") | {""}
@@ -451,18 +431,6 @@ NUMBER_WORDS: Mapping[str, int] = {
 }  # fmt: skip
 BEFORE_NUMBERS = WHICH | _set("top the os as los las die der den les my our are were sind sont son sao meine unsere")
 """Words before the number of rows that a question with a superlative asks for."""
-WEEKDAYS: Mapping[str, int] = {
-    word: number
-    for number, words in enumerate(
-        (
-            "sunday domingo sonntag dimanche", "monday lunes montag lundi", "tuesday martes dienstag mardi",
-            "wednesday miercoles mittwoch mercredi", "thursday jueves donnerstag jeudi",
-            "friday viernes freitag vendredi", "saturday sabado samstag sonnabend samedi",
-        )
-    )
-    for word in words.split()
-}  # fmt: skip
-"""Days of the week from Sunday, 0, as SQLite counts them."""
 QUANTITIES = _set(
     "mark marks grade grades nota notas note notes consumption usage consumo verbrauch "
     "consommation level amount_ score result"

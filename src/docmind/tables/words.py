@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from docmind.embedding import PREFIX, STOP_WORDS
-from docmind.language import fold
+from docmind.language import MONTHS, SHORT_MONTHS, fold
 from docmind.tables.role_words import RELATED
 from docmind.tables.word_forms import is_derived, is_irregular, stem
 from docmind.tables.wordlists import (
     FUNCTION_WORDS,
     LIGHT,
-    MONTHS,
     RELATIVE,
-    SHORT_MONTHS,
     UNITS,
 )
 
