@@ -17,7 +17,7 @@ from docmind.answers.names import replacements
 from docmind.answers.negation import tokens
 from docmind.answers.numbers import ORDINALS, SMALL, UNIT_WORDS
 from docmind.answers.sentences import is_row
-from docmind.embedding import STOP_WORDS
+from docmind.language import STOP_WORDS
 
 
 def _set(words: str) -> frozenset[str]:

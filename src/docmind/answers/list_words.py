@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 
 from docmind.answers.list_questions import table, word_list
 from docmind.answers.values import lowered_alike
-from docmind.embedding import STOP_WORDS
-from docmind.language import fold, forget_words, is_form
+from docmind.language import STOP_WORDS, fold, forget_words, is_form
 
 EXACT, FORM = 2.0, 1.5  # the scores of a word, and of another form of it
 _STEM, _JOINED = 4, 6  # letters of a stem, and of a word that others are joined to, at least

@@ -10,8 +10,7 @@ from difflib import SequenceMatcher
 from rapidfuzz.distance import Levenshtein
 
 from docmind.answers.numbers import ORDINALS, SMALL
-from docmind.embedding import STOP_WORDS
-from docmind.language import MONTHS_IN_PROSE, fold
+from docmind.language import MONTHS_IN_PROSE, STOP_WORDS, fold
 
 
 def _set(words: str) -> frozenset[str]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from docmind.answers.kinds import function_words
-from docmind.embedding import PREFIX, STOP_WORDS, prefix
-from docmind.language import fold
+from docmind.embedding import PREFIX, prefix
+from docmind.language import STOP_WORDS, fold
 
 
 def _set(words: str) -> frozenset[str]:

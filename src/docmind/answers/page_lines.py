@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from docmind.embedding import STOP_WORDS
+from docmind.language import STOP_WORDS
 
 TITLE_WORDS, TITLE = 12, 90
 

@@ -30,7 +30,8 @@ from docmind.answers.page_lines import (
 )
 from docmind.answers.sentences import BULLET, SHORT_LINE, dangles, is_row
 from docmind.blocks import PageBlock, PageKind
-from docmind.embedding import STOP_WORDS, sentence_ends
+from docmind.embedding import sentence_ends
+from docmind.language import STOP_WORDS
 
 EDGE = 4  # lines at either end of a page that may be running heads
 

@@ -49,8 +49,8 @@ from docmind.answers.paragraphs import (
 from docmind.answers.sentences import BULLET, leans, sentences
 from docmind.blocks import PageBlock
 from docmind.documents import Catalog, PageRecord
-from docmind.embedding import STOP_WORDS
 from docmind.errors import DamagedError
+from docmind.language import STOP_WORDS
 
 LONGEST = 900  # characters of one sentence; longer ones are cut at a semicolon, a comma or a space
 

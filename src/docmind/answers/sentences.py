@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from docmind.documents import language_of
-from docmind.embedding import STOP_WORDS, sentence_ends
-from docmind.language import MONTHS_IN_PROSE, fold
+from docmind.embedding import sentence_ends
+from docmind.language import MONTHS_IN_PROSE, STOP_WORDS, fold
 
 LONGEST = 420  # characters; longer sentences are cut at a semicolon, a comma or a space
 SHORTEST = 16  # `Art. 52.`, `ITEM 2.` belong to the next sentence

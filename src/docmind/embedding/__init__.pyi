@@ -14,7 +14,7 @@ from .base import (
     of_many_languages,
     token_embedder,
 )
-from .bm25 import PREFIX, STOP_WORDS, page_terms, prefix, query_terms, reads_as_english, words
+from .bm25 import PREFIX, page_terms, prefix, query_terms, reads_as_english, words
 from .chunking import (
     FigureText,
     embedded_node,
@@ -48,7 +48,6 @@ from .visual_client import open_image_model, open_late_model
 __all__ = [
     "AUTO",
     "PREFIX",
-    "STOP_WORDS",
     "CrossEncoder",
     "FigureText",
     "ImageModel",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from docmind.language import fold
+from docmind.language import STOP_WORDS, fold, stop_words
 
 K1, B = 1.2, 0.75
 AVERAGE_WORDS = 300  # content words a page; fixed, so that a vector never depends on the corpus
@@ -28,21 +28,8 @@ _WORD = re.compile(r"\w+")
 _RUN = re.compile(r"\d+|[^\W\d_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")  # Thai, Lao, kana, Chinese characters
 
-_EN = """a an and are as at be by did do does for from has have how if in into is it its not of on or such that the
-their then there these they this to was were what when where which who whom why will with"""
-_PT = """a ao aos as com como da das de do dos e em foi mais na nao nas no nos o ou os para pela pelo por quais
-qual quando que quem sao se ser seu sua um uma"""
-_ES = """al como con cual cuales cuando cuantos de del el en es fue la las lo los mas no o para por que quien
-quienes se ser son su sus un una y"""
-# Used only to detect that a question is not English.
-_OTHERS = """au aux dans der die das des du est et le les quel quelle qui sur une wie und ist ein eine welche
-il gli che chi della nel sono quale wer wen wem wessen wann wo wohin darf durfen nicht man muss mussen im den dem mit
-von zu fur bei kann konnen viel viele hat haben gibt wird werden sind nach welcher welches welchem kostet combien
-quand ou sont pas pour dans ne quels quelles il elle peut doit cette ce l d qu avec faut"""
-STOP_WORDS = frozenset((_EN + " " + _PT + " " + _ES).split())
-_ENGLISH = frozenset(_EN.split())
-_FOREIGN = frozenset((_PT + " " + _ES + " " + _OTHERS).split())
-ALL_STOP_WORDS = STOP_WORDS | _FOREIGN
+_ENGLISH = stop_words("en")
+_FOREIGN = stop_words("pt", "es", "de", "fr", "it")
 
 
 class Terms(NamedTuple):

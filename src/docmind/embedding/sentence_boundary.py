@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 
 from docmind.documents import language_of
-from docmind.embedding.bm25 import ALL_STOP_WORDS, STOP_WORDS
-from docmind.language import fold
+from docmind.language import STOP_WORDS, fold, stop_words
 
 _STOP = re.compile(r"([.!?…؟۔]{1,8})[\"”’»)\]*_]{0,6}(?=\s)|[。！？]")
 _OPENING = '"“«‘([*_¿¡'
@@ -36,6 +35,7 @@ _BEFORE_NUMBERS = _set(
 )
 _WORDS_TOO = _set("art arts av cap caps col ed eds gen min op st")
 _LAST = _set("al bros cit co corp etc inc jr llc ltd ltda uu")
+_ALL_STOP_WORDS = stop_words()
 _UNITS = _set("g h l m min s sec seg")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _HOURS = ("a.m", "p.m")
@@ -81,7 +81,7 @@ def _ends(text: str, start: int, match: re.Match[str], end: int, *, typed: bool)
     before = text[max(start, match.start() - _LOOK) : match.start() + 1].lstrip()
     if _is_abbreviation(before, rest, following):
         return False
-    is_ordinal = _ORDINAL.search(before) is not None and not _starts(following, ALL_STOP_WORDS)
+    is_ordinal = _ORDINAL.search(before) is not None and not _starts(following, _ALL_STOP_WORDS)
     return not (is_ordinal and language_of(text) in _ORDINAL_LANGUAGES)
 
 

@@ -12,6 +12,7 @@ from .calendar import (
 from .folding import fold, folded
 from .forms import LANGUAGES, folded_word, forget_words, is_form, kept_words
 from .lexicon import entries, lexicon
+from .stop_words import STOP_WORDS, stop_words
 
 __all__ = [
     "CAPITAL_MONTHS",
@@ -20,6 +21,7 @@ __all__ = [
     "MONTHS_IN_PROSE",
     "ORDINAL_WEEKDAYS",
     "SHORT_MONTHS",
+    "STOP_WORDS",
     "WEEKDAYS",
     "WRITTEN_MONTHS",
     "entries",
@@ -32,4 +34,5 @@ __all__ = [
     "lexicon",
     "month_names",
     "pattern_of",
+    "stop_words",
 ]

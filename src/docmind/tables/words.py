@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from docmind.embedding import PREFIX, STOP_WORDS
-from docmind.language import MONTHS, SHORT_MONTHS, fold
+from docmind.embedding import PREFIX
+from docmind.language import MONTHS, SHORT_MONTHS, STOP_WORDS, fold
 from docmind.tables.role_words import RELATED
 from docmind.tables.word_forms import is_derived, is_irregular, stem
 from docmind.tables.wordlists import (

@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageFilter
 
-from docmind.embedding import STOP_WORDS
-from docmind.language import fold
+from docmind.language import STOP_WORDS, fold
 from docmind.records.search import HeatMap
 
 _SPECIAL = re.compile(r"<.*>|\[[A-Z]+\]", re.DOTALL)
