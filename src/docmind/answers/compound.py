@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from docmind.answers.kinds import content_words
-from docmind.answers.values import lowered_alike
+from docmind.language import lowered_alike
 
 _ASKS = (
     r"(?:(?:what|who|whom|whose|where|when|why|how|which)\b|(?:o que|qual|quais|quem|quando|onde|como|quant[oa]s?|"

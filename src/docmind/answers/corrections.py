@@ -15,10 +15,11 @@ from typing import Literal, NamedTuple
 
 from docmind.answers.kinds import asked_of, content_words, holds
 from docmind.answers.passages import Passage, stored_passages
-from docmind.answers.values import lowered_alike, values
+from docmind.answers.values import values
 from docmind.answers.versions import Earlier, most_alike
 from docmind.documents import Catalog, PageRecord
 from docmind.embedding import prefix, words
+from docmind.language import lowered_alike
 from docmind.records.answers import Source
 from docmind.records.documents import MAIL, DocumentInfo
 from docmind.records.search import Filters

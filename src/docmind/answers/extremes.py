@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence, Set
 
 from docmind.answers.kinds import content_words, is_of_smallest
-from docmind.answers.values import Value, lowered_alike, values
+from docmind.answers.values import Value, values
 from docmind.embedding import words
+from docmind.language import lowered_alike
 
 FEWEST = 3  # statements of one form that are compared
 NEAR = 24  # characters between a word of the question and the number that is of it

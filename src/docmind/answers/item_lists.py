@@ -17,9 +17,8 @@ from typing import Literal, NamedTuple
 from docmind.answers.list_questions import table, word_list
 from docmind.answers.list_words import met_in, starts_of, words_in, words_of_list
 from docmind.answers.sentences import units
-from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
-from docmind.language import is_form
+from docmind.language import is_form, lowered_alike
 
 _BULLET = re.compile(r"\s*(?:[•*\-–—☐☒☑✓✔✗✘▪●‣◦○■□·]|\[[ xX]?\]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+")
 _BOX = re.compile(r"\s*(?:[•*-]\s+)?(?:(?P<open>☐|□|\[ ?\])|(?P<done>☒|☑|✓|✔|\[[xX]\]))\s*")

@@ -13,9 +13,9 @@ from functools import cache
 from typing import NamedTuple
 
 from docmind.answers.list_questions import table, word_list
-from docmind.answers.values import lowered_alike, values
+from docmind.answers.values import values
 from docmind.blocks import PageBlock
-from docmind.language import MONTHS_IN_PROSE, fold, pattern_of
+from docmind.language import MONTHS_IN_PROSE, fold, lowered_alike, pattern_of
 from docmind.records.listings import Listable
 
 _CAP = r"[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:['’.-][^\W\d_]+)*\.?"

@@ -19,10 +19,10 @@ from typing import Literal, NamedTuple, get_args
 from docmind.answers.intents import Language
 from docmind.answers.names import named
 from docmind.answers.numbers import SMALL
-from docmind.answers.values import Value, clause, lowered_alike, values, years_of
+from docmind.answers.values import Value, clause, values, years_of
 from docmind.documents import likely_languages
 from docmind.embedding import prefix, words
-from docmind.language import MONTHS_IN_PROSE, fold
+from docmind.language import MONTHS_IN_PROSE, fold, lowered_alike
 
 AnswerKind = Literal[
     "number", "amount", "date", "duration", "person", "organisation", "place", "identifier", "clause", "yes/no",

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from docmind.answers.item_lists import ENUMERATED, Item, ItemList
 from docmind.answers.list_questions import ListQuestion, table, word_list
 from docmind.answers.list_words import FORM, met_in, words_in, words_of_list
-from docmind.answers.values import lowered_alike
-from docmind.language import is_form
+from docmind.language import is_form, lowered_alike
 
 _LISTS = frozenset(["list", "lists", "lista", "listas", "liste", "listen", "listes", "items", "checklist"])
 _PROSE = 0.6  # less than what a list scores

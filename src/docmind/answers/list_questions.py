@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from docmind.answers.values import lowered_alike
+from docmind.language import lowered_alike
 from docmind.records.listings import Listable
 
 LONGEST = 300  # characters of a question that is looked at

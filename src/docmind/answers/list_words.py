@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 
 from docmind.answers.list_questions import table, word_list
-from docmind.answers.values import lowered_alike
-from docmind.language import STOP_WORDS, fold, forget_words, is_form
+from docmind.language import STOP_WORDS, fold, forget_words, is_form, lowered_alike
 
 EXACT, FORM = 2.0, 1.5  # the scores of a word, and of another form of it
 _STEM, _JOINED = 4, 6  # letters of a stem, and of a word that others are joined to, at least

@@ -15,8 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from docmind.answers.values import lowered_alike
-from docmind.language import MONTHS_IN_PROSE, pattern_of
+from docmind.language import MONTHS_IN_PROSE, lowered_alike, pattern_of
 
 MailQuestionKind = Literal["list", "count", "when", "who"]
 

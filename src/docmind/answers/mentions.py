@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from docmind.answers.sentences import units
-from docmind.answers.values import lowered_alike
 from docmind.blocks import PageBlock
-from docmind.language import fold, is_form
+from docmind.language import fold, is_form, lowered_alike
 
 _HYPHENS = "-\u2010\u00ad"
 _BREAK = re.compile(rf"(?<=\w)[{_HYPHENS}][^\S\n]*+\n\s*+(?=[^\W\d_])|\u00ad")
 _WORD = re.compile(r"[^\W_]+")
 _JOINED = re.compile(rf"(?<![^\W_])[^\W_]+(?:(?:[{_HYPHENS}][^\S\n]*+\n\s*+|\u00ad)[^\W\d_]+)+")
-_ACCENTS = re.compile("[\u0300-\u036f]")
 _SHORTEST = 4  # letters of a word that has other forms
 _STEM = 3  # letters that its forms share, at least
 _KEPT = 100  # characters between two words of a phrase, such as a line break with its indent
@@ -46,7 +43,7 @@ class Wanted:
 
     def mentions(self, text: str, language: str, structure: Sequence[PageBlock] = ()) -> list[Mention]:
         """Return the sentences, items and rows that have the words, in the order of the page, each once."""
-        plain = _plain(text)
+        plain = fold(text.lower())
         if self._root not in plain and (not _has_hyphen(text) or self._root not in _BREAK.sub("", plain)):
             return []
         spans = sorted(set(self._spans(text, language)))
@@ -90,12 +87,6 @@ class Wanted:
         if self._are_names[at] and language != "de":
             return word == f"{wanted}s" or wanted == f"{word}s"
         return is_form(wanted, word, language)
-
-
-def _plain(text: str) -> str:
-    """Return lower case without accents; a page is looked at this way before its words are."""
-    lowered = text.lower()
-    return lowered if lowered.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", lowered))
 
 
 def _has_hyphen(text: str) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from docmind.answers.values import lowered_alike, values
+from docmind.answers.values import values
+from docmind.language import lowered_alike
 
 EQUALLY_WELL = 1.0  # below the best score, a logarithm of odds: passages from here on state the same
 _HITS_ALIKE = 0.9  # of the best MaxSim: reports of three years on one matter have from .93 on, others at most .86

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from docmind.language import CAPITAL_MONTHS, MONTHS_IN_PROSE, SHORT_MONTHS, fold
+from docmind.language import CAPITAL_MONTHS, MONTHS_IN_PROSE, SHORT_MONTHS, lowered_alike
 from docmind.records.documents import NOTE_MARK
 
 
@@ -206,7 +206,7 @@ class Figure:
 
 def figures(text: str, language: str = "") -> list[Figure]:
     """Return all numbers of a text in reading order. `language` decides words such as `dos` (two, or `of the`)."""
-    lowered = _lowered(text)
+    lowered = lowered_alike(text)
     notes = {note.start() + 1 for note in NOTE_MARK.finditer(text)}
     numbers = (match for match in _DIGITS.finditer(text) if match.start() not in notes)
     found = [figure for match in numbers for figure in _of_digits(text, lowered, match, language)]
@@ -217,7 +217,7 @@ def figures(text: str, language: str = "") -> list[Figure]:
 
 def table_scales(text: str) -> tuple[float, ...]:
     """Return the scales of the numbers in a page's tables, where stated: `(in millions)` gives 1,000,000."""
-    said = (word for words in _TABLE_SCALE.findall(_lowered(text)) for word in words.split())
+    said = (word for words in _TABLE_SCALE.findall(lowered_alike(text)) for word in words.split())
     return tuple({SCALES[word] for word in said if word in SCALES})
 
 
@@ -253,12 +253,6 @@ def _is_same_amount(one: Figure, other: Figure) -> bool:
     (unit, times), (other_unit, other_times) = (_PARTS.get(figure.unit, (figure.unit, 1)) for figure in (one, other))
     amounts = ({v * by for v in of.values if not isinstance(v, str)} for of, by in ((one, times), (other, other_times)))
     return unit == other_unit and not set.isdisjoint(*amounts)
-
-
-def _lowered(text: str) -> str:
-    """Return lower case without accents, every character at its offset."""
-    lowered = "".join(fold(char)[:1] or " " if not char.isascii() else char for char in text.lower())
-    return lowered if len(lowered) == len(text) else "".join(c.lower()[:1] for c in text)
 
 
 def _of_digits(text: str, lowered: str, match: re.Match[str], language: str) -> Iterator[Figure]:

@@ -14,7 +14,7 @@ from datetime import date
 from typing import Literal
 
 from docmind.answers.numbers import readings_of_number
-from docmind.language import MONTHS_IN_PROSE, fold, pattern_of
+from docmind.language import MONTHS_IN_PROSE, lowered_alike, pattern_of
 
 ValueKind = Literal["number", "year", "date", "identifier", "clause"]
 
@@ -97,11 +97,6 @@ def of_number(written: str) -> set[str]:
     compact = re.sub(r"(?<=\d)[ \u00a0\u202f\u2009](?=\d)", "", written)
     found = readings_of_number(compact, "")[0]
     return {f"n:{value:g}" if isinstance(value, float) and value < 1e6 else f"n:{value}" for value in found or ()}
-
-
-def lowered_alike(text: str) -> str:
-    """Return lower case without accents, every character at its offset."""
-    return text.lower() if text.isascii() else "".join((fold(char.lower()) or " ")[:1] for char in text)
 
 
 class _Taken:

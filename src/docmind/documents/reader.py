@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -13,6 +12,7 @@ from docmind.documents.catalog import Catalog
 from docmind.documents.line_shapes import quads_at, quads_of
 from docmind.documents.words import Words
 from docmind.errors import DamagedError, NotFoundError
+from docmind.language import folded
 from docmind.records.answers import Source
 from docmind.records.documents import Box
 from docmind.records.reader import Joint, PageWord, PlaceFound, PlacesFound, ReadPage
@@ -85,7 +85,7 @@ def _plain(char: str) -> str:
         return " "
     if char in _HYPHENS:
         return ""
-    return "".join(part for part in unicodedata.normalize("NFKD", char).casefold() if not unicodedata.combining(part))
+    return folded(char)
 
 
 def _spans(text: str, wanted: str) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from .calendar import (
     month_names,
     pattern_of,
 )
-from .folding import fold, folded
+from .folding import fold, folded, lowered_alike
 from .forms import LANGUAGES, folded_word, forget_words, is_form, kept_words
 from .lexicon import entries, lexicon
 from .stop_words import STOP_WORDS, stop_words
@@ -32,6 +32,7 @@ __all__ = [
     "is_form",
     "kept_words",
     "lexicon",
+    "lowered_alike",
     "month_names",
     "pattern_of",
     "stop_words",

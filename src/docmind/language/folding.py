@@ -9,9 +9,18 @@ def fold(text: str) -> str:
     """Remove accents: `proteção` -> `protecao`."""
     if text.isascii():
         return text
-    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+    apart = unicodedata.normalize("NFKD", text)
+    for char in set(apart):
+        if unicodedata.combining(char):
+            apart = apart.replace(char, "")
+    return apart
 
 
 def folded(text: str) -> str:
     """Return the text without accents and case, as names are compared: `Müller` and `MULLER` are `muller`."""
-    return fold(text.casefold())
+    return fold(text).casefold()
+
+
+def lowered_alike(text: str) -> str:
+    """Return lower case without accents, every character at its offset."""
+    return text.lower() if text.isascii() else "".join((fold(char.lower()) or " ")[:1] for char in text)

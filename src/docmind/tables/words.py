@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from docmind.embedding import PREFIX
-from docmind.language import MONTHS, SHORT_MONTHS, STOP_WORDS, fold
+from docmind.language import MONTHS, SHORT_MONTHS, STOP_WORDS, folded_word
 from docmind.tables.role_words import RELATED
 from docmind.tables.word_forms import is_derived, is_irregular, stem
 from docmind.tables.wordlists import (
@@ -42,7 +42,7 @@ def words_of(text: str) -> list[Word]:
     found = []
     for raw in _WORD.findall(text)[: 4 * WORDS]:
         for part in _parts(raw):
-            folded = fold(part.lower()).replace("ß", "ss")
+            folded = folded_word(part)
             found.append(Word(folded, part, root(folded)))
     return found
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageFilter
 
-from docmind.language import STOP_WORDS, fold
+from docmind.language import STOP_WORDS, folded
 from docmind.records.search import HeatMap
 
 _SPECIAL = re.compile(r"<.*>|\[[A-Z]+\]", re.DOTALL)
@@ -162,7 +162,7 @@ def _plain(token: str) -> str:
 
 
 def _letters(text: str) -> str:
-    return _NOT_LETTERS.sub("", fold(text.casefold()))
+    return _NOT_LETTERS.sub("", folded(text))
 
 
 def _spelling(spelt: Sequence[str], wanted: str, start: int) -> tuple[int, ...]:

@@ -6,12 +6,12 @@ Each page is there once, with all quoted words marked.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from docmind.answers import NOT_FOUND, SENTENCES
+from docmind.language import folded
 from docmind.records.answers import NOTED, SEEN, STOPPED, TOLD, Answer, Outcome, Source
 from docmind.records.conversations import ThreadView, Turn
 from docmind.records.documents import Box
@@ -210,5 +210,5 @@ def _key(source: Source) -> Key:
 
 def _slug(document: str) -> str:
     """Return up to 40 ASCII letters, digits and dashes of a document's name; never empty."""
-    plain = unicodedata.normalize("NFKD", one_line(document).rpartition(".")[0] or document)
-    return re.sub(r"[^a-z0-9]+", "-", plain.encode("ascii", "ignore").decode().lower()).strip("-")[:40] or "document"
+    plain = folded(one_line(document).rpartition(".")[0] or document)
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40] or "document"
