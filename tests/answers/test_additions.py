@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from docmind.answers import Verifier
-from docmind.answers.numbers import agree, figures
 from docmind.embedding.minilm import MiniLM, default_cache_dir
+from docmind.language import agree, figures
 from each import each_of
 from stored_pages import page, passages
 

@@ -16,7 +16,6 @@ from .mentions import Wanted
 from .missing import NOT_FOUND, NOT_READ, SENTENCES, not_found
 from .neutral_answers import neutral, neutral_draft
 from .newest import day_in, newest_hits, wishes_newest
-from .numbers import SCALES, numeral
 from .passages import edges, headed_passages, is_heading, nearest_heading, stored_passages
 from .summary import Summarizer
 from .verify import Passage, Verified, Verifier, page_source, quote_source, quoted
@@ -27,7 +26,6 @@ __all__ = [
     "NOT_READ",
     "NO_CLAIM",
     "PASSAGES",
-    "SCALES",
     "SENTENCES",
     "DraftSentence",
     "DraftVerifier",
@@ -72,7 +70,6 @@ __all__ = [
     "neutral_draft",
     "newest_hits",
     "not_found",
-    "numeral",
     "opening_of",
     "page_source",
     "parts_of",

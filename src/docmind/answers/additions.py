@@ -15,9 +15,8 @@ from itertools import pairwise
 from docmind.answers.align import Claim, Leaf, Span, Unit, neighbours
 from docmind.answers.names import replacements
 from docmind.answers.negation import tokens
-from docmind.answers.numbers import ORDINALS, SMALL, UNIT_WORDS
 from docmind.answers.sentences import is_row
-from docmind.language import STOP_WORDS
+from docmind.language import NUMBERS_IN_PROSE, ORDINAL_WEEKDAYS, ORDINALS_IN_PROSE, STOP_WORDS, UNIT_WORDS, WEEKDAYS
 
 
 def _set(words: str) -> frozenset[str]:
@@ -55,12 +54,11 @@ _FIRST = _BEFORE | _set(
 )
 _THEN = _AFTER | _set("then once following later since when from tras quando cuando desde partir luego entonces entao")
 _BEGINS, _ENDS = _set("since from desde starting partir"), _set("until till ate hasta")
+_WEEKDAYS = WEEKDAYS.keys() - ORDINAL_WEEKDAYS
 _CLOSED = (
     _set("spring primavera"), _set("summer verao verano"), _set("autumn fall outono otono"),
     _set("winter inverno invierno"),
-    _set("monday mondays lunes"), _set("tuesday tuesdays martes"), _set("wednesday wednesdays miercoles"),
-    _set("thursday thursdays jueves"), _set("friday fridays viernes"),
-    _set("saturday saturdays sabado sabados"), _set("sunday sundays domingo domingos"),
+    *(frozenset(word for word in _WEEKDAYS if WEEKDAYS[word] == day) for day in range(1, 8)),
     _set("morning mornings manha manhas"), _set("night nights nightly noite noites noche noches"),
 )  # fmt: skip
 _LIGHT = _set(
@@ -216,7 +214,7 @@ def _is_cut_off(claim: Claim, said: Sequence[str], stands: Sequence[str]) -> boo
 
 
 def _is_number(word: str) -> bool:
-    return word[0].isdigit() or word in SMALL
+    return word[0].isdigit() or word in NUMBERS_IN_PROSE
 
 
 def _is_otherwise_linked(said: Sequence[str], stands: Sequence[str]) -> bool:
@@ -328,8 +326,8 @@ def _tells(word: str) -> bool:
         and word not in _LIGHT
         and word not in _MAY
         and word not in UNIT_WORDS
-        and word not in SMALL
-        and word not in ORDINALS
+        and word not in NUMBERS_IN_PROSE
+        and word not in ORDINALS_IN_PROSE
     )
 
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from docmind.answers.names import compact, named, words_of
 from docmind.answers.negation import language_of_words, tokens
-from docmind.answers.numbers import UNIT_WORDS, Figure, agree, figures, table_scales
 from docmind.answers.sentences import units
 from docmind.answers.statements import Statement, statements_of
 from docmind.documents import PageRecord
 from docmind.embedding import prefix, words
+from docmind.language import UNIT_WORDS, Figure, agree, figures, table_scales
 
 AKIN = 0.8  # a word matched only by its first letters
 IN_WINDOW = 0.03  # preference for the retrieved windows where pages state the same

@@ -18,10 +18,10 @@ from docmind.answers.kinds import asked_of, function_words
 from docmind.answers.names import meets as is_met
 from docmind.answers.names import no_edits, ocr_edits
 from docmind.answers.negation import language_of_words, tokens
-from docmind.answers.numbers import agree
 from docmind.answers.sentences import is_row
 from docmind.answers.statements import Point, Statement, clauses_of, keys_of, points_of, without
 from docmind.embedding import prefix
+from docmind.language import agree
 
 Bond = Literal["stands", "differs", "lacks", "open"]
 """All points stand together; another statement has another value; a point is missing; there is no point."""

@@ -9,9 +9,9 @@ from dataclasses import replace
 from docmind.answers.align import Claim, Span
 from docmind.answers.compound import PRONOUN
 from docmind.answers.names import Edits, Name, meets, named
-from docmind.answers.numbers import Figure, agree
 from docmind.answers.passages import has_verb
 from docmind.embedding import prefix, words
+from docmind.language import Figure, agree
 
 _THE = r"(?:(?:the|a|o|os|as|la|las|los|le|les|den|der)\s+)?"
 _NOUN = re.compile(r"\s+([^\W\d_]{3,})")

@@ -18,11 +18,10 @@ from typing import Literal, NamedTuple, get_args
 
 from docmind.answers.intents import Language
 from docmind.answers.names import named
-from docmind.answers.numbers import SMALL
 from docmind.answers.values import Value, clause, values, years_of
 from docmind.documents import likely_languages
 from docmind.embedding import prefix, words
-from docmind.language import MONTHS_IN_PROSE, fold, lowered_alike
+from docmind.language import MONTHS_IN_PROSE, NUMBER_WORDS, NUMBERS_IN_PROSE, WEEKDAYS, fold, lowered_alike
 
 AnswerKind = Literal[
     "number", "amount", "date", "duration", "person", "organisation", "place", "identifier", "clause", "yes/no",
@@ -61,7 +60,8 @@ _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"jahre|heures?|jours?|semaines?|mois|ans)\b",
     re.IGNORECASE,
 )
-_MONTHS = frozenset(word for word in MONTHS_IN_PROSE if len(word) > 3)
+_NUMBERS = NUMBERS_IN_PROSE | NUMBER_WORDS.keys()
+_CALENDAR = frozenset(word for word in MONTHS_IN_PROSE if len(word) > 3) | WEEKDAYS.keys()
 _HOLE = re.compile(
     r"\b(?:is|are|was|were|e|es|son|sao|ist|sind|est|sont)\s+(?:and|or|e|y|o|ou|und|oder|et)\s+(?:is|are|was|were|will|es|son|sao|ist|sind|wird|est|sont|sera)\b"
     r"|\b(?:is|are|of|the|by|to|from|ist|der|von|est|de|par|es|por)\s+[,.;](?:\s|$)|_{3,}|\.{5,}|\[\s{1,20}\]"
@@ -198,10 +198,10 @@ def holds(asked: Asked, text: str, *, heading: str = "") -> bool:
         if kind == "amount":  # `within fourteen days` is no amount
             text = _LASTING.sub(" ", text)
             own = set(words(text))
-        return _has_number(asked, text) or not own.isdisjoint((SMALL | rules["numbers"]) - asked.words)
+        return _has_number(asked, text) or not own.isdisjoint((_NUMBERS | rules["numbers"]) - asked.words)
     if kind == "duration":
         has_unit = any(word in rules["units"] or word.rstrip("s") in rules["units"] for word in own)
-        is_measured = _has_number(asked, text) or not own.isdisjoint(SMALL | rules["numbers"])
+        is_measured = _has_number(asked, text) or not own.isdisjoint(_NUMBERS | rules["numbers"])
         return (has_unit and is_measured) or _has_date(asked, text, own)
     if kind == "date":
         has_unit = any(word in rules["units"] or word.rstrip("s") in rules["units"] for word in own)
@@ -280,7 +280,7 @@ def _has_date(asked: Asked, text: str, own: Collection[str]) -> bool:
         return True
     lowered = lowered_alike(text)
     spoken = set(re.findall(r"[a-z]+", lowered)) - asked.words
-    told = _rules().words["dates"] | (frozenset() if asked.is_past else _rules().words["events"]) | _MONTHS
+    told = _rules().words["dates"] | (frozenset() if asked.is_past else _rules().words["events"]) | _CALENDAR
     return bool(_TIME.search(lowered)) or not spoken.isdisjoint(told)
 
 

@@ -9,8 +9,7 @@ from difflib import SequenceMatcher
 
 from rapidfuzz.distance import Levenshtein
 
-from docmind.answers.numbers import ORDINALS, SMALL
-from docmind.language import MONTHS_IN_PROSE, STOP_WORDS, fold
+from docmind.language import MONTHS_IN_PROSE, NUMBERS_IN_PROSE, ORDINALS_IN_PROSE, STOP_WORDS, fold
 
 
 def _set(words: str) -> frozenset[str]:
@@ -74,7 +73,7 @@ def named(text: str) -> list[Name]:
             key = compact(part.group())
             if not part.group()[0].isupper() or key in _COMMON or key in STOP_WORDS or len(key) < 2:
                 continue
-            if key in MONTHS_IN_PROSE or key in ORDINALS or key in SMALL:
+            if key in MONTHS_IN_PROSE or key in ORDINALS_IN_PROSE or key in NUMBERS_IN_PROSE:
                 continue
             is_acronym = len(key) > 1 and part.group().isupper() and not is_shouted
             inner = any(char.isupper() for char in part.group()[1:]) and not part.group().isupper()

@@ -15,9 +15,17 @@ from itertools import pairwise
 
 from docmind.answers.kinds import is_function_word
 from docmind.answers.names import Name, compact, named
-from docmind.answers.numbers import ORDINALS, UNIT_WORDS, Figure, figures
 from docmind.embedding import words
-from docmind.language import MONTHS_IN_PROSE, ORDINAL_WEEKDAYS, WEEKDAYS, fold
+from docmind.language import (
+    MONTHS_IN_PROSE,
+    ORDINAL_WEEKDAYS,
+    ORDINALS_IN_PROSE,
+    UNIT_WORDS,
+    WEEKDAYS,
+    Figure,
+    figures,
+    fold,
+)
 
 _CUTS = re.compile(  # of the clauses of a sentence
     r"[;:,](?=\s)|\s[–—-]\s|\s(?:and|but|while|whereas|und|aber|sondern|während|y|pero|mientras|e|mas|enquanto|et|mais|"
@@ -124,7 +132,7 @@ def points_of(text: str, language: str, known: Set[str] = frozenset()) -> list[P
 def _is_no_value(text: str, figure: Figure) -> bool:
     """Return whether a number is an ordinal in words, a part of a code such as `E17`, or the marker of an item."""
     written = fold(text[figure.start : figure.end].lower())
-    if written in ORDINALS or text[max(0, figure.start - 1) : figure.start].isalpha():
+    if written in ORDINALS_IN_PROSE or text[max(0, figure.start - 1) : figure.start].isalpha():
         return True
     behind = re.match(r"[^\W\d_]+", text[figure.end :])
     if behind is not None and len(behind[0]) == 1 and behind[0].lower() not in UNIT_WORDS | {"h"}:

@@ -23,12 +23,11 @@ from docmind.answers.align import Claim, Leaf, Library, Span, Unit, neighbours, 
 from docmind.answers.binding import Bindings, Bound, Place, is_telling
 from docmind.answers.names import Edits, compact, is_replaced, meets, named, no_edits, ocr_edits, replacements, words_of
 from docmind.answers.negation import is_flipped, tokens
-from docmind.answers.numbers import Figure, agree
 from docmind.answers.sentences import is_row
 from docmind.answers.statements import keys_of
 from docmind.embedding import TextEmbedder, prefix, words
 from docmind.errors import DocMindError
-from docmind.language import fold
+from docmind.language import Figure, agree, fold
 from docmind.records.search import Degraded
 from docmind.wording import _
 

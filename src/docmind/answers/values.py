@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from docmind.answers.numbers import readings_of_number
-from docmind.language import MONTHS_IN_PROSE, lowered_alike, pattern_of
+from docmind.language import MONTHS_IN_PROSE, lowered_alike, pattern_of, readings_of_number
 
 ValueKind = Literal["number", "year", "date", "identifier", "clause"]
 

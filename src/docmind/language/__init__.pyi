@@ -12,6 +12,21 @@ from .calendar import (
 from .folding import fold, folded, lowered_alike
 from .forms import LANGUAGES, folded_word, forget_words, is_form, kept_words
 from .lexicon import entries, lexicon
+from .numbers import (
+    NOTE_MARK,
+    NUMBER_WORDS,
+    NUMBERS_IN_PROSE,
+    ORDINALS,
+    ORDINALS_IN_PROSE,
+    SCALES,
+    UNIT_WORDS,
+    Figure,
+    agree,
+    figures,
+    numeral,
+    readings_of_number,
+    table_scales,
+)
 from .stop_words import STOP_WORDS, stop_words
 
 __all__ = [
@@ -19,12 +34,22 @@ __all__ = [
     "LANGUAGES",
     "MONTHS",
     "MONTHS_IN_PROSE",
+    "NOTE_MARK",
+    "NUMBERS_IN_PROSE",
+    "NUMBER_WORDS",
+    "ORDINALS",
+    "ORDINALS_IN_PROSE",
     "ORDINAL_WEEKDAYS",
+    "SCALES",
     "SHORT_MONTHS",
     "STOP_WORDS",
+    "UNIT_WORDS",
     "WEEKDAYS",
     "WRITTEN_MONTHS",
+    "Figure",
+    "agree",
     "entries",
+    "figures",
     "fold",
     "folded",
     "folded_word",
@@ -34,6 +59,9 @@ __all__ = [
     "lexicon",
     "lowered_alike",
     "month_names",
+    "numeral",
     "pattern_of",
+    "readings_of_number",
     "stop_words",
+    "table_scales",
 ]

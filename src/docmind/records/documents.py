@@ -41,9 +41,6 @@ Facts = Mapping[str, str]
 
 StorageKind = Literal["originals", "page images", "thumbnails", "database", "index", "models", "other"]
 
-NOTE_MARK = re.compile(r"(?<=[^\s\[(])\[\d{1,3}\]")
-"""The mark of a note as readers write it, `45,000[2]`: it stands at a word, and is no number of the text."""
-
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = re.compile(r"(\.[a-z0-9]{1,8}){1,2}")
 

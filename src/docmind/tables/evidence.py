@@ -12,9 +12,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from docmind.answers import SCALES, numeral
 from docmind.embedding import Meanings
-from docmind.language import is_form
+from docmind.language import SCALES, is_form, numeral
 from docmind.tables.asking import Asked
 from docmind.tables.composing import label_of
 from docmind.tables.periods import date_spans

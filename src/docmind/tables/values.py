@@ -11,8 +11,7 @@ from datetime import date
 from functools import partial
 from typing import Literal
 
-from docmind.language import MONTHS, fold
-from docmind.records.documents import NOTE_MARK
+from docmind.language import MONTHS, NOTE_MARK, fold
 from docmind.tables.wordlists import NO, NOTHING, YES
 
 ColumnType = Literal["text", "number", "date", "duration", "bool", "empty"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from docmind import language
+
 Task = Literal[
     "count", "sum", "mean", "median", "share", "difference", "largest", "smallest", "first",
     "last", "lookup", "check"
@@ -406,29 +408,10 @@ MONTH_UNIT = _set("month monthly mes monat mois")
 YEAR_UNIT = _set("year yearly ano jahr an annee")
 QUARTERS = _set("quarter quartal trimestre trimestres")
 HALVES = _set("half semester semestre halbjahr")
-ORDINALS: Mapping[str, int] = {
-    word: number
-    for number, words in (
-        (1, "first 1st primer primero primera primeiro primeira erste ersten erstes erster premier premiere 1er"),
-        (2, "second 2nd segundo segunda zweite zweiten zweites zweiter zweit deuxieme seconde"),
-        (3, "third 3rd tercer tercero tercera terceiro terceira dritte dritten drittes dritter dritt troisieme"),
-        (4, "fourth 4th cuarto cuarta quarto quarta vierte vierten viertes vierter viert quatrieme"),
-        (5, "fifth 5th quinto quinta funfte funften cinquieme"),
-    )
-    for word in words.split()
-}
-NUMBER_WORDS: Mapping[str, int] = {
-    word: number
-    for number, words in enumerate(
-        (
-            "two dois duas dos zwei deux", "three tres drei trois", "four quatro cuatro vier quatre",
-            "five cinco funf cinq", "six seis sechs", "seven sete siete sieben sept", "eight oito ocho acht huit",
-            "nine nove nueve neun neuf", "ten dez diez zehn dix",
-        ),
-        2,
-    )
-    for word in words.split()
-}  # fmt: skip
+ORDINALS: Mapping[str, int] = {word: value for word, value in language.ORDINALS.items() if value <= 5}
+"""Places of a row that a question asks for."""
+NUMBER_WORDS: Mapping[str, int] = {word: value for word, value in language.NUMBER_WORDS.items() if 2 <= value <= 10}
+"""Numbers of rows that a question asks for."""
 BEFORE_NUMBERS = WHICH | _set("top the os as los las die der den les my our are were sind sont son sao meine unsere")
 """Words before the number of rows that a question with a superlative asks for."""
 QUANTITIES = _set(

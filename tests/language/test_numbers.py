@@ -1,10 +1,10 @@
-"""Numbers in all spellings, in three languages."""
+"""Numbers in all spellings."""
 
 from __future__ import annotations
 
 import pytest
 
-from docmind.answers.numbers import agree, figures, numeral, table_scales
+from docmind.language import agree, figures, numeral, table_scales
 from each import each_of
 
 
@@ -33,6 +33,8 @@ def value(text: str, language: str = "en") -> tuple[list[float | str], str]:
         ("twenty-one days", "en", 21.0, "day"),
         ("cento e vinte dias", "pt", 120.0, "day"),
         ("dos años", "es", 2.0, "year"),
+        ("seiscentas e vinte horas", "pt", 620.0, "hour"),
+        ("dreißig Tage", "de", 30.0, "day"),
         ("two hundred and fifty thousand dollars", "en", 250_000.0, "$"),
         ("30 calendar months", "en", 30.0, "month"),
         ("art. 5º", "pt", 5.0, ""),

@@ -9,74 +9,54 @@ compounds above twenty (`einundzwanzig`) are not.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from docmind.language import CAPITAL_MONTHS, MONTHS_IN_PROSE, SHORT_MONTHS, lowered_alike
-from docmind.records.documents import NOTE_MARK
+from docmind.language.calendar import CAPITAL_MONTHS, MONTHS_IN_PROSE, SHORT_MONTHS
+from docmind.language.folding import fold, lowered_alike
+from docmind.language.forms import LANGUAGES
+from docmind.language.lexicon import table
+
+_TABLE = table("numbers")
+_PROSE = ("en", "pt", "es")  # whose words for numbers are read in a text of any language
 
 
-def _table(pairs: str) -> dict[str, int]:
-    """Parse `two:2 three:3` to a dict."""
-    return {name: int(value) for name, value in (pair.split(":") for pair in pairs.split())}
+def _listed(key: str, languages: Iterable[str] = LANGUAGES) -> dict[str, int]:
+    """Return the words of some languages in lower case without accents, with their values."""
+    pairs = (pair.split(":") for language in languages for pair in _TABLE[language][key].split())
+    return {fold(name).replace("_", " "): int(value) for name, value in pairs}
 
 
-SCALES: dict[str, float] = {
-    **dict.fromkeys(["thousand", "thousands", "mil", "miles", "milhares"], 1e3),
-    **dict.fromkeys(["million", "millions", "milhao", "milhoes", "millon", "millones", "mn"], 1e6),
-    **dict.fromkeys(["billion", "billions", "bilhao", "bilhoes", "bn"], 1e9),
-    **dict.fromkeys(("mil millones", "mil milhoes"), 1e9),
-    **dict.fromkeys(["tausend", "mille", "milliers"], 1e3),
-    **dict.fromkeys(["millionen", "mio"], 1e6),
-    **dict.fromkeys(["milliarde", "milliarden", "mrd", "milliard", "milliards"], 1e9),
-    **dict.fromkeys(["trillion", "trillions", "trilhao", "trilhoes"], 1e12),
+_OTHER = {key: frozenset(words.split()) for key, words in _TABLE["other"].items()}
+_NUMBERS = {language: _listed("numbers", (language,)) for language in LANGUAGES}
+NUMBER_WORDS: Mapping[str, int] = _listed("numbers")
+"""Words for numbers in all languages, with their values."""
+_COMMON = {word: value for word, value in _listed("numbers", _PROSE).items() if word not in _OTHER["numbers"]}
+NUMBERS_IN_PROSE = frozenset({*_COMMON, *_NUMBERS["es"], "hundred", "mil", "thousand", "dozen"})
+"""Words with which a number begins in a text of any language."""
+SCALES: Mapping[str, float] = {word: 10.0**power for word, power in _listed("scales").items()}
+"""Words that multiply the number before them, with what they multiply it by."""
+ORDINALS: Mapping[str, int] = _listed("ordinals")
+ORDINALS_IN_PROSE: Mapping[str, int] = {
+    word: value
+    for word, value in (_listed("ordinals", _PROSE) | _listed("parts", _PROSE)).items()
+    if value > 2 and word.isalpha() and word not in _OTHER["ordinals"]
 }
-_TABLES = {
-    "": """one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12 thirteen:13
-        fourteen:14 fifteen:15 sixteen:16 seventeen:17 eighteen:18 nineteen:19 twenty:20 thirty:30 forty:40 fifty:50
-        sixty:60 seventy:70 eighty:80 ninety:90
-        dois:2 duas:2 tres:3 quatro:4 cuatro:4 cinco:5 seis:6 sete:7 siete:7 oito:8 ocho:8 nove:9 nueve:9 dez:10
-        diez:10 onze:11 doze:12 doce:12 treze:13 trece:13 quatorze:14 catorze:14 catorce:14 quinze:15 quince:15
-        dezesseis:16 dieciseis:16 dezessete:17 diecisiete:17 dezoito:18 dieciocho:18 dezenove:19 diecinueve:19
-        vinte:20 veinte:20 veintiuno:21 veintidos:22 veintitres:23 veinticuatro:24 veinticinco:25
-        veintiseis:26 veintisiete:27 veintiocho:28 veintinueve:29 dezasseis:16 dezassete:17 dezanove:19
-        trinta:30 treinta:30
-        quarenta:40 cuarenta:40 cinquenta:50 cincuenta:50 sessenta:60 sesenta:60 setenta:70 oitenta:80 ochenta:80
-        noventa:90 cem:100 cien:100 cento:100 ciento:100 duzentos:200 duzentas:200 doscientos:200 doscientas:200
-        trezentos:300 trezentas:300 trescientos:300 trescientas:300 quatrocentos:400 quatrocentas:400
-        cuatrocientos:400 cuatrocientas:400 quinhentos:500 quinhentas:500 quinientos:500 quinientas:500
-        seiscentos:600 seiscientos:600 setecentos:700 setecientos:700 oitocentos:800 ochocientos:800 novecentos:900
-        novecientos:900""",
-    "es": "dos:2 once:11",
-    "de": """zwei:2 drei:3 vier:4 funf:5 sechs:6 sieben:7 acht:8 neun:9 zehn:10 elf:11 zwolf:12 dreizehn:13 vierzehn:14
-        funfzehn:15 sechzehn:16 siebzehn:17 achtzehn:18 neunzehn:19 zwanzig:20 dreisig:30 vierzig:40 funfzig:50
-        sechzig:60 siebzig:70 achtzig:80 neunzig:90 hundert:100""",
-    "fr": """deux:2 trois:3 quatre:4 cinq:5 six:6 sept:7 huit:8 neuf:9 dix:10 onze:11 douze:12 treize:13 quatorze:14
-        quinze:15 seize:16 vingt:20 trente:30 quarante:40 cinquante:50 soixante:60 cent:100 cents:100""",
-}
-_BY_LANGUAGE = {language: _table(text) for language, text in _TABLES.items()}
-_COMMON = _BY_LANGUAGE[""]
-SMALL = frozenset(_COMMON) | frozenset(_BY_LANGUAGE["es"]) | {"hundred", "mil", "thousand", "dozen"}
+"""Ordinals from the third on, and parts, as they are told in English, Portuguese and Spanish."""
 _AND = frozenset({"and", "e", "y", "und", "et"})
-
-_ORDINALS = """third:3 fourth:4 fifth:5 sixth:6 seventh:7 eighth:8 ninth:9 tenth:10 eleventh:11 twelfth:12
-terceiro:3 terceira:3 tercero:3 tercera:3 tercer:3 quinto:5 quinta:5 sexto:6 sexta:6 setimo:7 setima:7 septimo:7
-septima:7 oitavo:8 oitava:8 octavo:8 octava:8 nono:9 nona:9 noveno:9 novena:9 decimo:10 decima:10
-thirds:3 fifths:5 tenths:10 terco:3 tercos:3 tercio:3 tercios:3 quintos:5 quintas:5 decimos:10"""
-ORDINALS = _table(_ORDINALS)
 
 
 def numeral(words: Sequence[str], language: str = "") -> tuple[float, int]:
     """Return the number that the first words form, and how many words it takes; (0, 0) where they form none."""
-    table = {**_COMMON, **_BY_LANGUAGE.get(language, {})}
+    known = {**_COMMON, **_NUMBERS.get(language, {})}
     total = current = 0.0
     used = at = 0
     last = 1e18  # two adjacent numbers (`five ten`) are not added
     while at < len(words):
         word = words[at]
-        if word in table and table[word] < last:
-            current += table[word]
-            last = _room(table[word])
+        if word in known and known[word] < last:
+            current += known[word]
+            last = _room(known[word])
         elif word == "hundred":
             current, last = max(1.0, current) * 100, 100
         elif word == "dozen":
@@ -101,6 +81,8 @@ def _room(value: int) -> int:
 Value = float | str
 """A number, or its digits as text where a float cannot hold them exactly."""
 
+NOTE_MARK = re.compile(r"(?<=[^\s\[(])\[\d{1,3}\]")
+"""The mark of a note as readers write it, `45,000[2]`: it stands at a word, and is no number of the text."""
 _EXACT = 15  # digits; longer numbers are compared as text
 _DIGITS = re.compile(r"\d+(?:[.,'’\u00a0\u202f\u2009]\d+)*")
 _SEPARATOR = re.compile(r"\D")
@@ -121,34 +103,12 @@ _AFTER = re.compile(
     r"(?:\s?\(\s?[\w ]{1,30}\s?\))?[\s\u00a0-]{0,2}\)?\s?"
     r"(?:(?:calendar|business|working|consecutive|fiscal|full|additional|more)\s+)?([a-z]+)"
 )
-_UNITS = {
-    "day": "day days dia dias tag tage tagen jour jours",
-    "week": "week weeks semana semanas woche wochen semaine semaines",
-    "month": "month months mes meses monat monate monaten mois",
-    "year": "year years ano anos jahr jahre jahren an ans annee annees",
-    "hour": "hour hours hora horas stunde stunden heure heures",
-    "minute": "minute minutes minuto minutos minuten",
-    "$": "dollar dollars dolar dolares usd",
-    "€": "euro euros eur",
-    "R$": "real reais",
-    "km": "km kilometer kilometers kilometre kilometres quilometro quilometros kilometro kilometros",
-    "kg": "kg kilogram kilograms quilo quilos kilo kilos",
-    "°": "degree degrees grau graus grado grados",
-    "£": "pound pounds libra libras gbp",
-    "CHF": "chf franken",
-    "g": "g gram grams gramme grammes grama gramas gramo gramos",
-    "m": "metre metres meter meters metro metros",
-    "cm": "cm centimetre centimetres centimeter centimeters centimetro centimetros",
-    "mm": "mm millimetre millimetres millimeter millimeters milimetro milimetros",
-    "l": "litre litres liter liters litro litros",
-    "ml": "ml millilitre millilitres milliliter milliliters mililitro mililitros",
-}
 _PARTS: dict[str, tuple[str, float]] = {
     "week": ("day", 7), "year": ("month", 12), "hour": ("minute", 60), "kg": ("g", 1000), "km": ("m", 1000),
     "l": ("ml", 1000),
 }  # fmt: skip
 """Units by the smaller one that they are a whole number of."""
-_UNIT_OF = {word: unit for unit, words in _UNITS.items() for word in words.split()}
+_UNIT_OF = {word: unit for unit, words in _TABLE["units"].items() for word in words.split()}
 UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS_IN_PROSE, "percent", "cent", "cento", "ciento", "prozent"}) - {
     "mar",
     "dec",
@@ -359,9 +319,9 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
         word, start, end = words[at]
         if word in MONTHS_IN_PROSE and _reads_as_month(text, lowered, word, start, end):
             yield Figure(start, end, frozenset({float(MONTHS_IN_PROSE[word])}), is_month=True)
-        elif word in ORDINALS and not (word == "quarto" and language == "es"):
-            yield Figure(start, end, frozenset({float(ORDINALS[word])}), step=1.0)
-        elif (word in SMALL or word in _BY_LANGUAGE.get(language, ())) and not (
+        elif word in ORDINALS_IN_PROSE:
+            yield Figure(start, end, frozenset({float(ORDINALS_IN_PROSE[word])}), step=1.0)
+        elif (word in NUMBERS_IN_PROSE or word in _NUMBERS.get(language, ())) and not (
             word in ("cento", "ciento") and at and words[at - 1][0] == "por"
         ):
             value, used = numeral([w for w, *_ in words[at : at + 12]], language)
