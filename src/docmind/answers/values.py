@@ -13,18 +13,15 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from docmind.language import MONTHS_IN_PROSE, lowered_alike, pattern_of, readings_of_number
+from docmind.language import MONTHS_IN_PROSE, lowered_alike, named_days, pattern_of, readings_of_number
 
 ValueKind = Literal["number", "year", "date", "identifier", "clause"]
 
 _MONTH = pattern_of(MONTHS_IN_PROSE)
-_ISO = re.compile(r"(?<![\d-])((?:1[5-9]|2[01])\d\d)-(\d{1,2})-(\d{1,2})(?!\d)")
+_ISO = re.compile(r"(?<![\d-])((?:1[5-9]|2[01])\d\d)([-/])(\d{1,2})\2(\d{1,2})(?!\d)")
 _SLASHED = re.compile(r"(?<![\d./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?((?:1[5-9]|2[01])?\d\d)(?![\d/-])")
-_DAY_FIRST = re.compile(
-    rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th|er|o|\.)?[ \u00a0]?\s?(?:of\s|de\s)?({_MONTH})\b\.?"
-    r"(?:,?\s(?:de\s|del\s)?((?:1[5-9]|2[01])\d\d)(?!\d))?"
-)
-_MONTH_FIRST = re.compile(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s((?:1[5-9]|2[01])\d\d)(?!\d))?")
+_DAY_FIRST = re.compile(rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th|er|o|\.)?[ \u00a0]?\s?(?:of\s|de\s)?({_MONTH})\b\.?")
+_MONTH_FIRST = re.compile(rf"\b({_MONTH})\.?\s(\d{{1,2}})(?:st|nd|rd|th)?(?!\d)")
 # What is counted in these three has a bound, so that a page made of digits takes no longer than one of words.
 _PHONE = re.compile(r"\+?\(?\d[\d()]{0,30}(?:[ .\-/\u00a0]\(?\d[\d()]{0,30}){1,8}")
 _CODE = re.compile(
@@ -132,7 +129,9 @@ def _distinct(found: Iterable[Value]) -> Iterator[Value]:
 
 
 def _dates(lowered: str) -> Iterator[Value]:
-    seen = _Taken(lowered)
+    named = [Value(one.start, one.end, "date", frozenset({f"d:{one.day}"})) for one in named_days(lowered)]
+    yield from named
+    seen = _Taken(lowered, named)
     for form in (_ISO, _SLASHED, _DAY_FIRST, _MONTH_FIRST):
         for match in form.finditer(lowered):
             if seen.overlaps(*match.span()):
@@ -147,13 +146,13 @@ def _dates(lowered: str) -> Iterator[Value]:
 def _read(form: re.Pattern[str], match: re.Match[str]) -> set[str]:
     """Return the readings of a date: `d:2025-03-03`, or `m:03-03` where it has no year."""
     if form is _ISO:
-        return _day(int(match[1]), int(match[2]), int(match[3]))
+        return _day(int(match[1]), int(match[3]), int(match[4]))
     if form is _SLASHED:
         written = int(match[4])
         year = written if written > 99 else 2000 + written if written < 70 else 1900 + written
         return _day(year, int(match[3]), int(match[1])) | _day(year, int(match[1]), int(match[3]))
     day, month = (match[1], match[2]) if form is _DAY_FIRST else (match[2], match[1])
-    return _day(int(match[3]) if match[3] else 0, MONTHS_IN_PROSE[month], int(day))
+    return _day(0, MONTHS_IN_PROSE[month], int(day))
 
 
 def _day(year: int, month: int, day: int) -> set[str]:

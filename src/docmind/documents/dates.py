@@ -1,4 +1,4 @@
-"""Days of documents: those that a text names, which of them the document gives as its own, and those in names of files.
+"""Days of documents: which of those that a text names the document gives as its own, and those in names of files.
 
 A document states its day by a label ("Issued 22 January 2026", "Date of invoice: …"), as letters do, alone on a line
 behind a place ("Hamburg, den 9. März 2026"), or in its title. Any other day on a first page is what the text is about:
@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from docmind.blocks import PageBlock
-from docmind.language import MONTHS, WRITTEN_MONTHS, fold
+from docmind.language import days, days_in_numbers
 
-_EARLIEST, _LATEST = 1_000, 2_200  # years
 _FRONT = 4_000  # characters of a front page that are looked at
 _TOP, _FOOT = 20, 6  # lines of a page where a letter has its day
 _IN_ROWS, _DAYS_OF_DATA = 0.6, 2  # of the letters of a sheet, and days from which on they are its data
@@ -23,19 +21,6 @@ _MOST_ALONE = 2  # days that stand alone on a line: more are a list of days
 _PLACE_WORDS = 4  # of what stands before a day on a letter, as in "Fait à Fontenay, le"
 _LABEL, _SHORT = 6, 12  # words of a label, and of a line in which one stands behind a comma
 
-_NAMES = WRITTEN_MONTHS
-_ISO = re.compile(r"(?<!\d)(\d{4})([-/._ ]?)(\d\d)\2(\d\d)(?!\d)")
-_NUMBERS = re.compile(r"(?<![\d.,/-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?!\d)")
-_DAY_FIRST = re.compile(
-    rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th|º|ª|er|\.)?[\s-]+(?:de\s+|of\s+)?({_NAMES})\b[.-]?,?\s*(?:de\s+|del\s+)?(\d{{4}})(?!\d)",
-    re.IGNORECASE,
-)
-_MONTH_FIRST = re.compile(rf"\b({_NAMES})\b\.?\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})(?!\d)", re.IGNORECASE)
-MONTH = re.compile(
-    rf"\b({_NAMES})\b\.?\s+(?:de\s+|del\s+)?(\d{{4}})(?!\d)|(?<![\d./])(0?[1-9]|1[0-2])[/.](\d{{4}})(?!\d)",
-    re.I,
-)
-"""A month of a year, as "März 2026" and "03/2026"."""
 _YEAR = re.compile(r"(?<![^\W_])(?:19|20)\d\d(?![^\W_])")
 
 # The words of labels of a day that is the document's own, by language with the same keys; they have no others.
@@ -97,34 +82,10 @@ _CLAUSE = re.compile(r"[|·;()\t•]|\.\s|\s{3,}")
 _PLACE = re.compile(r"([^\W\d_][\w.’' -]*),(?:\s*(?:den|le|a|aos|em|the|al))?")
 
 
-@dataclass(frozen=True, slots=True)
-class NamedDay:
-    """A day that a text names, as 2024-03-31, and its place in it."""
-
-    start: int
-    end: int
-    day: str
-
-
-def days(text: str, language: str = "") -> list[NamedDay]:
-    """Return the days that a text names, in its order.
-
-    One in numbers whose order cannot be told, such as 03/04/2024, is none, unless the text is in a language in which
-    the day comes first.
-    """
-    is_day_first = language not in ("", "en")
-    ways = ((_DAY_FIRST, _day_first), (_MONTH_FIRST, _month_first), (_ISO, _iso))
-    found = [NamedDay(*one.span(), day) for way, made in ways for one in way.finditer(text) if (day := made(one))]
-    numbers = ((one, _numbers(one, is_day_first=is_day_first)) for one in _NUMBERS.finditer(text))
-    found += [NamedDay(*one.span(), day) for one, day in numbers if day]
-    return sorted(found, key=lambda one: one.start)
-
-
 def day_in_name(name: str) -> str:
     """Return the first day in the name of a file as 2024-03-31, "" where none is."""
-    found = [NamedDay(*one.span(), day) for one in _ISO.finditer(name) if (day := _iso(one))]
-    found += [NamedDay(*one.span(), day) for one in _NUMBERS.finditer(name) if (day := _numbers(one))]
-    return min(found, key=lambda one: one.start).day if found else ""
+    found = min(days_in_numbers(name), key=lambda one: one.start, default=None)
+    return found.day if found is not None else ""
 
 
 def year_in_name(name: str) -> str:
@@ -246,32 +207,3 @@ def _is_label(line: str) -> bool:
     words = _WORD.findall(line.casefold())
     is_of_day = any(word in _ROLES["dated"] or word.endswith("datum") for word in words)
     return line.rstrip().endswith(":") or (len(words) <= _LABEL and is_of_day)
-
-
-def _iso(found: re.Match[str]) -> str:
-    return day_text(int(found[1]), int(found[3]), int(found[4]))
-
-
-def _numbers(found: re.Match[str], *, is_day_first: bool = False) -> str:
-    first, second, year = int(found[1]), int(found[3]), int(found[4])
-    if found[2] == "." or is_day_first or first > 12 or first == second:
-        return day_text(year, second, first)
-    return day_text(year, first, second) if second > 12 else ""
-
-
-def _day_first(found: re.Match[str]) -> str:
-    return day_text(int(found[3]), MONTHS[fold(found[2].lower())], int(found[1]))
-
-
-def _month_first(found: re.Match[str]) -> str:
-    return day_text(int(found[3]), MONTHS[fold(found[1].lower())], int(found[2]))
-
-
-def day_text(year: int, month: int, day: int) -> str:
-    """Return a day as 2024-03-31; "" for one that is in no calendar, or in no year of a document."""
-    if not _EARLIEST <= year <= _LATEST:
-        return ""
-    try:
-        return date(year, month, day).isoformat()
-    except ValueError:
-        return ""

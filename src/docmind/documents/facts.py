@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from docmind.documents.dates import day_text
 from docmind.documents.placeholders import is_placeholder
+from docmind.language import day_text
 
 _TOOL_AUTHOR = re.compile(  # beside what stands for any value that nobody gave
     r"\W*+(python-docx|openpyxl|((microsoft|windows|ms)\s*+)?(office\s*+)?user|usu[aá]rio|usuario|admin(istrat\w+)?|owner|root|"

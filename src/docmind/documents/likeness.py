@@ -15,7 +15,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from docmind.blocks import PageBlock
-from docmind.documents.dates import MONTH, VERSION, days, is_alone, role_of, role_of_label
+from docmind.documents.dates import VERSION, is_alone, role_of, role_of_label
+from docmind.language import MONTH, days
 
 ALIKE, ALIKE_OF_OTHER_DAY = 0.3, 0.65
 """Jaccard index of the trigrams of words, from which on two files of one name or title may be versions.

@@ -9,6 +9,7 @@ from .calendar import (
     month_names,
     pattern_of,
 )
+from .dates import MONTH, MONTH_OF_YEAR, NamedDay, day_text, days, days_in_numbers, named_days
 from .folding import fold, folded, lowered_alike
 from .forms import LANGUAGES, folded_word, forget_words, is_form, kept_words
 from .lexicon import entries, lexicon
@@ -32,8 +33,10 @@ from .stop_words import STOP_WORDS, stop_words
 __all__ = [
     "CAPITAL_MONTHS",
     "LANGUAGES",
+    "MONTH",
     "MONTHS",
     "MONTHS_IN_PROSE",
+    "MONTH_OF_YEAR",
     "NOTE_MARK",
     "NUMBERS_IN_PROSE",
     "NUMBER_WORDS",
@@ -47,7 +50,11 @@ __all__ = [
     "WEEKDAYS",
     "WRITTEN_MONTHS",
     "Figure",
+    "NamedDay",
     "agree",
+    "day_text",
+    "days",
+    "days_in_numbers",
     "entries",
     "figures",
     "fold",
@@ -59,6 +66,7 @@ __all__ = [
     "lexicon",
     "lowered_alike",
     "month_names",
+    "named_days",
     "numeral",
     "pattern_of",
     "readings_of_number",

@@ -11,7 +11,7 @@ from datetime import date
 from functools import partial
 from typing import Literal
 
-from docmind.language import MONTHS, NOTE_MARK, fold
+from docmind.language import MONTH_OF_YEAR, MONTHS, NOTE_MARK, fold, named_days
 from docmind.tables.wordlists import NO, NOTHING, YES
 
 ColumnType = Literal["text", "number", "date", "duration", "bool", "empty"]
@@ -31,12 +31,10 @@ _DIGIT = re.compile(r"\d")
 _MARKS = re.compile(r"(?<=\d)[.,](?=\d)")
 _TAIL = re.compile(r"([.,])(\d+)\D*$")
 _GROUPED = re.compile(rf"\d{{1,3}}(?:[.,'’{_SPACES}]\d{{3}})+")
-_ISO = re.compile(r"(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?")
-_PARTS = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})(?:\s+\d{1,2}:\d\d(?::\d\d)?)?")
-_NAMED = re.compile(
-    r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?\s+)?(?:(?:de|of)\s+)?(?P<month>[^\W\d_]{3,12})\.?"
-    r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?,)?\s+(?:(?:de|del|of)\s+)?(?P<year>\d{4})"
+_ISO = re.compile(
+    r"(\d{4})([-/])(\d{1,2})(?:\2(\d{1,2}))?(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
 )
+_PARTS = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})(?:\s+\d{1,2}:\d\d(?::\d\d)?)?")
 _CODED = re.compile(
     r"\b(?:invoice|order|ticket|case|job|ref|reference|number|no|nr|rechnung|bestellung|auftrag|factura|pedido|fatura|"
     r"encomenda|facture|commande)\b"
@@ -201,13 +199,13 @@ def as_date(cell: str, *, is_day_first: bool = True) -> str | None:
     """Return a date as YYYY-MM-DD, a month as YYYY-MM; None for what is neither."""
     if len(cell) > 40 or not _DIGIT.search(cell):
         return None
-    if match := _ISO.fullmatch(cell):
-        return _made(match[1], match[2], match[3])
+    if (match := _ISO.fullmatch(cell)) and (match[2] == "-" or match[4]):  # `2023/24` is no month
+        return _made(match[1], match[3], match[4])
     if match := _PARTS.fullmatch(cell):
         return _made(match[3], match[2], match[1]) if is_day_first else _made(match[3], match[1], match[2])
-    match = _NAMED.fullmatch(fold(cell.lower()))
-    month = MONTHS.get(match["month"]) if match else None
-    return _made(match["year"], str(month), match["day"] or match["day2"]) if match and month else None
+    if match := MONTH_OF_YEAR.fullmatch(cell):
+        return _made(match["year"], str(MONTHS[fold(match["month"].lower())]), None)
+    return next((one.day for one in named_days(cell) if (one.start, one.end) == (0, len(cell))), None)
 
 
 def _made(year: str, month: str, day: str | None) -> str | None:
