@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from docmind.answers.kinds import asked_of, holds, is_echo, is_statement
 from docmind.embedding import words
-from docmind.language import month_names, pattern_of
+from docmind.language import month_names, number_names, pattern_of, weekday_names
 
 SHORTEST, LONGEST = 12, 260  # characters of a statement
 LONGEST_QUESTION = 80
@@ -169,8 +169,9 @@ def _rules(language: str) -> tuple[_Rule, ...]:
     table = _table()
     if language == "all" or language not in table:
         return ()
-    months = {"month": f"(?:{pattern_of(month_names(language))})"}
-    parts: dict[str, str] = {**months, **table["all"]["parts"], **table[language]["parts"]}  # type: ignore[dict-item]
+    named = {"month": month_names, "weekday": weekday_names, "number_word": number_names}
+    spoken = {part: f"(?:{pattern_of(of(language))})" for part, of in named.items()}
+    parts: dict[str, str] = {**spoken, **table["all"]["parts"], **table[language]["parts"]}  # type: ignore[dict-item]
     rows: list[dict[str, str]] = table[language]["rule"]  # type: ignore[assignment]
     return tuple(
         _Rule(row["kind"], re.compile(_written(row["said"], parts), re.IGNORECASE), row["ask"]) for row in rows

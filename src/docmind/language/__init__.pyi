@@ -8,6 +8,7 @@ from .calendar import (
     WRITTEN_MONTHS,
     month_names,
     pattern_of,
+    weekday_names,
 )
 from .dates import MONTH, MONTH_OF_YEAR, NamedDay, day_text, days, days_in_numbers, named_days
 from .folding import fold, folded, lowered_alike
@@ -24,6 +25,7 @@ from .numbers import (
     Figure,
     agree,
     figures,
+    number_names,
     numeral,
     readings_of_number,
     table_scales,
@@ -67,9 +69,11 @@ __all__ = [
     "lowered_alike",
     "month_names",
     "named_days",
+    "number_names",
     "numeral",
     "pattern_of",
     "readings_of_number",
     "stop_words",
     "table_scales",
+    "weekday_names",
 ]

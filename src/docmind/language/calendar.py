@@ -45,6 +45,11 @@ def month_names(language: str) -> tuple[str, ...]:
     return tuple(" ".join(_TABLE[language]["months"]).split())
 
 
+def weekday_names(language: str) -> tuple[str, ...]:
+    """Return the names of weekdays in a language as they are written in lower case, their plurals too."""
+    return tuple(" ".join(_TABLE[language]["weekdays"]).split())
+
+
 def pattern_of(words: Iterable[str]) -> str:
     """Return a regular expression for any of these words, the longest first."""
     return "|".join(sorted(words, key=len, reverse=True))

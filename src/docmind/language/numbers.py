@@ -46,6 +46,12 @@ ORDINALS_IN_PROSE: Mapping[str, int] = {
 _AND = frozenset({"and", "e", "y", "und", "et"})
 
 
+def number_names(language: str) -> tuple[str, ...]:
+    """Return the words for numbers from two on in a language, as they are written."""
+    pairs = (pair.split(":") for pair in _TABLE[language]["numbers"].split())
+    return tuple(name for name, value in pairs if int(value) > 1)
+
+
 def numeral(words: Sequence[str], language: str = "") -> tuple[float, int]:
     """Return the number that the first words form, and how many words it takes; (0, 0) where they form none."""
     known = {**_COMMON, **_NUMBERS.get(language, {})}
