@@ -7,6 +7,7 @@ from .calendar import (
     WEEKDAYS,
     WRITTEN_MONTHS,
     month_names,
+    month_of,
     pattern_of,
     weekday_names,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "lexicon",
     "lowered_alike",
     "month_names",
+    "month_of",
     "named_days",
     "number_names",
     "numeral",

@@ -40,6 +40,14 @@ ORDINAL_WEEKDAYS = _other("weekdays")
 """Portuguese names of weekdays that are ordinals too."""
 
 
+def month_of(name: str) -> int:
+    """Return the number of a month by a name that `WRITTEN_MONTHS` matches, in any case.
+
+    Where case is ignored, `i` matches the dotless `ı` too, which no folding makes an `i`.
+    """
+    return MONTHS[fold(name.lower()).replace("ı", "i")]
+
+
 def month_names(language: str) -> tuple[str, ...]:
     """Return the names of months in a language as they are written in lower case, without abbreviations."""
     return tuple(" ".join(_TABLE[language]["months"]).split())

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from docmind.language.calendar import MONTHS, WRITTEN_MONTHS
-from docmind.language.folding import fold
+from docmind.language.calendar import WRITTEN_MONTHS, month_of
 
 _EARLIEST, _LATEST = 1_000, 2_200  # years
 _ISO = re.compile(r"(?<!\d)(\d{4})([-/._ ]?)(\d\d)\2(\d\d)(?!\d)")
@@ -52,7 +51,7 @@ def named_days(text: str) -> Iterator[NamedDay]:
     """Yield the days with the name of a month and a year."""
     for form in (_DAY_FIRST, _MONTH_FIRST):
         for one in form.finditer(text):
-            if day := day_text(int(one["year"]), MONTHS[fold(one["month"].lower())], int(one["day"])):
+            if day := day_text(int(one["year"]), month_of(one["month"]), int(one["day"])):
                 yield NamedDay(*one.span(), day)
 
 

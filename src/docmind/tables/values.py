@@ -11,7 +11,7 @@ from datetime import date
 from functools import partial
 from typing import Literal
 
-from docmind.language import MONTH_OF_YEAR, MONTHS, NOTE_MARK, fold, named_days
+from docmind.language import MONTH_OF_YEAR, NOTE_MARK, fold, month_of, named_days
 from docmind.tables.wordlists import NO, NOTHING, YES
 
 ColumnType = Literal["text", "number", "date", "duration", "bool", "empty"]
@@ -204,7 +204,7 @@ def as_date(cell: str, *, is_day_first: bool = True) -> str | None:
     if match := _PARTS.fullmatch(cell):
         return _made(match[3], match[2], match[1]) if is_day_first else _made(match[3], match[1], match[2])
     if match := MONTH_OF_YEAR.fullmatch(cell):
-        return _made(match["year"], str(MONTHS[fold(match["month"].lower())]), None)
+        return _made(match["year"], str(month_of(match["month"])), None)
     return next((one.day for one in named_days(cell) if (one.start, one.end) == (0, len(cell))), None)
 
 
