@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from conftest import ROOT, require
-from docmind.wording import LANGUAGES, _, language, ngettext, say, say_many, speak, system_language
+from docmind.wording import LANGUAGES, _, language, ngettext, number_text, say, say_many, speak, system_language
 
 _TRANSLATED = [code for code in LANGUAGES if code != "en"]
 _ANSWERED = ["de", "es", "fr", "pt"]
@@ -195,7 +195,7 @@ def test_a_text_is_given_in_the_language_in_use() -> None:
 
 
 def test_a_text_of_an_answer_is_given_in_the_language_of_the_question() -> None:
-    assert [say(code, "And {n:,} more.").format(n=2) for code in ("en", "de", "fr", "tlh")] == [
+    assert [say(code, "And {n} more.").format(n=2) for code in ("en", "de", "fr", "tlh")] == [
         "And 2 more.",
         "Und 2 weitere.",
         "Et 2 de plus.",
@@ -223,6 +223,15 @@ def test_a_text_of_an_answer_is_given_in_the_language_of_the_question() -> None:
 )
 def test_the_language_of_the_system(environ: dict[str, str], code: str) -> None:
     assert system_language(environ) == code
+
+
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [("", "12,345"), ("de", "12.345"), ("es", "12\xa0345"), ("fr", "12\xa0345"), ("pt", "12\xa0345")],
+)
+def test_a_number_of_an_answer_is_written_in_the_language_of_the_question(code: str, number: str) -> None:
+    assert number_text(12_345, code=code) == number
+    assert language() == "en", "that of the interface stays"
 
 
 def test_the_catalogues_are_in_the_package() -> None:

@@ -13,7 +13,7 @@ from docmind.records.answers import Source
 from docmind.records.comparison import Change, ChangeSide, ComparedDocument
 from docmind.records.documents import DocumentInfo
 from docmind.rich_text import clip, one_line
-from docmind.wording import A_, date, say
+from docmind.wording import A_, date, number_text, say
 
 TOLD = 8  # changes of an answer
 MOST_PAGES = 400  # of either version: more take longer than an answer may
@@ -61,7 +61,8 @@ def changes_told(catalog: Catalog, doc_ids: tuple[str, ...], language: Language)
             if side.text and not (change.kind == "moved" and side is change.before):
                 parts.append(_source(catalog, document, side))
     lead, left = say(language, "From {before} to {after}, this changed:").format(**names), len(changes) - TOLD
-    return lead, parts, say(language, "And {n:,} more changes.").format(n=left) if left > 0 else ""
+    more = say(language, "And {n} more changes.").format(n=number_text(left, code=language)) if left > 0 else ""
+    return lead, parts, more
 
 
 def _named(document: ComparedDocument, language: Language) -> str:

@@ -48,7 +48,7 @@ from docmind.records.search import Degraded, Filters, Hit, MultimodalHit, Multim
 from docmind.rich_text import clip, one_line
 from docmind.search import MultimodalSearch
 from docmind.tables import TableAnswer, TableAnswers, scores_of
-from docmind.wording import A_, _, say, say_many
+from docmind.wording import A_, _, number_text, say, say_many
 
 LISTED = 12  # documents of a list
 SUMMARIZED = 3  # documents of a summary
@@ -353,8 +353,9 @@ class DirectAnswers:
         within = [info for info in self._catalog.matching(scope.filters) if info.status == "ready"]
         shown = [(info, first_passage(self._catalog, info)) for info in within[:LISTED]]
         lead = say(language, "{count}, the newest first:").format(count=_counted(len(within), language))
-        more = say(language, "And {n:,} more.").format(n=len(within) - LISTED) if len(within) > LISTED else ""
-        return Reply(self._listed(lead, [source or info.label for info, source in shown], more), "documents")
+        more = len(within) - LISTED
+        rest = say(language, "And {n} more.").format(n=number_text(more, code=language)) if more > 0 else ""
+        return Reply(self._listed(lead, [source or info.label for info, source in shown], rest), "documents")
 
     def _meant(self, topic: str, scope: Scope) -> tuple[str, ...]:
         """Return the documents that are to be summarized: those talked about, all, or those with a name of these words.
@@ -449,7 +450,8 @@ def _words(text: str) -> set[str]:
 
 
 def _counted(documents: int, language: Language) -> str:
-    return say_many(language, "There is {n:,} document", "There are {n:,} documents", documents).format(n=documents)
+    counted = say_many(language, "There is {n} document", "There are {n} documents", documents)
+    return counted.format(n=number_text(documents, code=language))
 
 
 def _called(info: DocumentInfo) -> set[str]:

@@ -16,7 +16,7 @@ from docmind.records.answers import Source
 from docmind.records.documents import DocumentInfo
 from docmind.records.search import Filters, has_person
 from docmind.rich_text import one_line
-from docmind.wording import A_many, date, say, say_many
+from docmind.wording import A_many, date, number_text, say, say_many
 
 SHOWN = 12  # mails that an answer quotes
 _READ = 400  # mails that are read for a topic
@@ -116,7 +116,7 @@ class Mails:
         one, many = A_many("{n} mail{who}{about}{when}:", "{n} mails{who}{about}{when}, the latest first:")
         form = say_many(language, one, many, len(mails))
         form = form if mails else say(language, "There is no mail{who}{about}{when}.")
-        lead = form.format(n=f"{len(mails):,}", who=who, about=about, when=time)
+        lead = form.format(n=number_text(len(mails), code=language), who=who, about=about, when=time)
         if asked.kind == "who" and mails:
             mails = tuple({info.sender: info for info in reversed(mails)}.values())
             several = say(language, "{n} people wrote about “{topic}”: {names}.")
@@ -127,8 +127,9 @@ class Mails:
             parts.append(f"{day}{one_line(info.author or info.sender)}: {one_line(info.label)}")
             quote = self._quote(info, asked)
             parts += [quote] if quote is not None else []
-        more = say(language, "And {n:,} more.").format(n=len(mails) - SHOWN) if len(mails) > SHOWN else ""
-        return lead, parts, more
+        more = len(mails) - SHOWN
+        rest = say(language, "And {n} more.").format(n=number_text(more, code=language)) if more > 0 else ""
+        return lead, parts, rest
 
     def _quote(self, info: DocumentInfo, asked: MailQuestion) -> Source | None:
         """Return what a mail says of what is asked: a line of its header, or a sentence of its own."""

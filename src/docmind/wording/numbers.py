@@ -48,9 +48,12 @@ _WAYS = {
 ISO 80000 as a no-break space, which every font has."""
 
 
-def number_text(value: float, digits: int = 0) -> str:
-    """Format a number with this many digits after the decimal sign: `12,345.6` in English, `12 345,6` in Portuguese."""
-    ways = _WAYS[language()]
+def number_text(value: float, digits: int = 0, code: str = "") -> str:
+    """Format a number with this many digits after the decimal sign: `12,345.6` in English, `12 345,6` in Portuguese.
+
+    It is in the language in use, or in another one of answers.
+    """
+    ways = _WAYS[code or language()]
     text = f"{value:,.{digits}f}" if abs(value) >= ways.grouped_from else f"{value:.{digits}f}"
     return text.translate({ord(","): ways.group, ord("."): ways.decimal})
 
