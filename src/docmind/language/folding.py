@@ -23,4 +23,6 @@ def folded(text: str) -> str:
 
 def lowered_alike(text: str) -> str:
     """Return lower case without accents, every character at its offset."""
-    return text.lower() if text.isascii() else "".join((fold(char.lower()) or " ")[:1] for char in text)
+    if text.isascii():
+        return text.lower()
+    return "".join(char.lower() if char.isascii() else (fold(char.lower()) or " ")[:1] for char in text)
