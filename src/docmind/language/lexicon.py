@@ -1,6 +1,6 @@
 """Words that are logic and not vocabulary, by language: `lexicon/<language>.toml`, the same keys in each.
 
-Words with a value stand beside them: `lexicon/calendar.toml`, read by `calendar`.
+Words with a value and stop words stand beside them, read by `calendar`, `numbers` and `stop_words`.
 """
 
 from __future__ import annotations
