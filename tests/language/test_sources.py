@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 import docmind
 from docmind.language import MONTHS, NUMBER_WORDS, SHORT_MONTHS, WEEKDAYS, fold
 
@@ -69,6 +71,7 @@ def values_of(said: list[str], known: Mapping[str, int]) -> set[int]:
     return {known[word] for word in said if word in known}
 
 
+@pytest.mark.slow
 def test_words_of_the_calendar_and_for_numbers_stand_in_language() -> None:
     assert {place for place, text in sources() if kinds_in(text)} == FORMATS.keys()
 
