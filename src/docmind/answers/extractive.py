@@ -14,10 +14,10 @@ from math import exp, sqrt
 import numpy as np
 
 from docmind.answers import fitted
+from docmind.answers.comparisons import LIKELY, SURE, likelihood, side_by_side
 from docmind.answers.compound import parts_of
 from docmind.answers.corrections import Exchanges, earlier_of, numbered
 from docmind.answers.evidence import (
-    PASSAGE,
     By,
     Comparison,
     Judge,
@@ -36,8 +36,9 @@ from docmind.answers.evidence import (
     units_of,
 )
 from docmind.answers.extremes import most_extreme
-from docmind.answers.kinds import Asked, asked_of, is_clause, is_echo, is_of_values, without_mail_words
+from docmind.answers.kinds import asked_of, is_clause, is_echo, without_mail_words
 from docmind.answers.newest import EQUALLY_WELL, day_in, day_of_heading, wishes_newest, without_wish
+from docmind.answers.order import by_document, order_of, own_first
 from docmind.answers.passages import Passage, code_passages, edges, headed_passages, passages
 from docmind.answers.verify import MAYBE, Verified, page_source, quoted
 from docmind.answers.versions import Earlier, lead_of, most_alike, superseded, without
@@ -247,9 +248,14 @@ class Extractive:
         Of several versions of a document the newest one is quoted, unless only an earlier one answers. What a later
         mail of an exchange corrects is quoted as it is corrected, where `filters` allow that mail. The two parts of a
         question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
-        unless `led` tells that more is asked for. With `newest_first`, or where the question asks for the newest,
+        unless `led` tells that more is asked for. Of a question that compares two things the quotes of both lead, also
+        where they are of two versions of a document. With `newest_first`, or where the question asks for the newest,
         the newest of the passages that answer equally well comes first.
         """
+        if self._settings.quotes > 1 and (likely := self._compares(question, found)) >= LIKELY:
+            both = self._side_by_side(question, found, led)
+            if both is not None and (both.outcome == "maybe" or likely >= SURE):
+                return both
         parts = parts_of(question) if self._settings.quotes > 1 else None
         each = list[Extract]()
         for part in parts or ():
@@ -262,6 +268,28 @@ class Extractive:
             newest = self._newest(question, found, led, newest_first=newest_first or wishes_newest(question))
             return self._corrected(question, newest, filters)
         return _joined(each, self._settings.quotes, is_more=bool(led))
+
+    def _compares(self, question: str, found: SearchResult) -> float:
+        """Return the probability that a question compares two things; 0 where no text model tells."""
+        if found.nearest_cosine is None or not is_measured(self._embedder) or not is_multilingual(self._embedder):
+            return 0.0
+        try:
+            vector = of_many_languages(self._embedder, self._asked(question))
+        except (DocMindError, OSError, RuntimeError):  # as the ranking of passages will tell
+            return 0.0
+        return likelihood(question, vector) if vector is not None else 0.0
+
+    def _side_by_side(self, question: str, found: SearchResult, led: Collection[str]) -> Extract | None:
+        """Return the quotes of two things that a question compares; None where the pages have no such two."""
+        ranked = self.rank(question, found, led, is_comparison=True)
+        if ranked is None or len(ranked.quotes) < 2 or ranked.confidence() < self._settings.threshold:
+            return None
+        return replace(self._extracted(ranked, 0.0), leading=2)
+
+    def _asked(self, question: str) -> np.ndarray:
+        """Return the vector `(dim,)` of a question. Raises what the text model raises."""
+        embedder = self._embedder
+        return self._read.get(f"{embedder.fingerprint}:question", question, lambda: embedder.embed_query(question))
 
     def _newest(
         self,
@@ -308,14 +336,17 @@ class Extractive:
         ranked = self.rank(question, found, led, candidates=candidates, newest_first=newest_first)
         if ranked is None:
             return Extract((), 0.0)
-        confidence = ranked.first_confidence()
         if ranked.confidence() < self._settings.threshold:
-            return Extract((), confidence, degraded=ranked.degraded)
+            return Extract((), ranked.first_confidence(), degraded=ranked.degraded)
+        return self._extracted(ranked, KEPT_FROM)
+
+    def _extracted(self, ranked: Ranked, kept_from: float) -> Extract:
+        confidence = ranked.first_confidence()
         is_sure = confidence >= self._settings.sure and ranked.is_told
         is_sure = is_sure and not ranked.languages  # of a quote in another language is said in which one
         outcome: Outcome = "answer" if is_sure else "maybe"
         return Extract(
-            ranked.sources(KEPT_FROM), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
+            ranked.sources(kept_from), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
         )
 
     def _with_earlier(self, extract: Extract, hits: Sequence[Hit]) -> Extract:
@@ -349,11 +380,13 @@ class Extractive:
         *,
         candidates: int = CANDIDATES,
         newest_first: bool = False,
+        is_comparison: bool = False,
     ) -> Ranked | None:
         """Return the best passages, whatever their confidence; None where the pages have none.
 
         `candidates` is how many passages without a kept vector are embedded at most. With `newest_first` those that
-        answer as well as the best one come before others, the newest first.
+        answer as well as the best one come before others, the newest first; for `is_comparison` those of two things
+        that are compared lead, side by side.
         """
         pages = self._pages(found.ranked_by_words[:PAGES])
         asking = asking_part(question)
@@ -377,7 +410,9 @@ class Extractive:
         if not units:
             return None
         read = read_question(asked, target, terms, units)
-        cosines, is_known, degraded = self._cosines(question, read, units, pages, found.nearest_cosine, candidates)
+        vectors, cosines, is_known, degraded = self._cosines(
+            question, read, units, pages, found.nearest_cosine, candidates
+        )
         led_by += clauses + [unit for unit in units if unit.passage.field and unit.passage.field in fields]
         chosen = [at for at, unit in enumerate(units) if is_known[at] or unit in led_by]
         there, cosines = [units[at] for at in chosen], cosines[chosen]
@@ -400,14 +435,22 @@ class Extractive:
         scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
         order = order_of(compared, scores, self._settings.quotes)
         proof = order[0]  # of statements of one form any shows that there are such
-        order = _own_first(target, compared, order, comparison, scores)
-        if target.kind == "extreme" and not newest_first:
+        if is_comparison:
+            row_of = {id(unit): at for at, unit in enumerate(units)}
+            many = of_many_languages(self._embedder, vectors[[row_of[id(unit)] for unit in compared]])
+            documents = [pages[unit.page].hit.doc_id for unit in compared]
+            order = (
+                side_by_side(compared, documents, scores, many, self._settings.quotes) if many is not None else order
+            )
+        else:
+            order = own_first(target, compared, order, comparison, scores)
+        if target.kind == "extreme" and not newest_first and not is_comparison:
             at = most_extreme(asked, [one.own(pages[one.page]) for one in compared], [one.coverage for one in compared])
             order = [at, *(one for one in order if one != at)][: len(order)] if at is not None else order
         if newest_first:
             own = self._with_judged(comparison, comparison.scores(weights, with_pages=False))
             order = self._newest_of(compared, pages, own, order)
-        order = _by_document(order, compared, pages)
+        order = order if is_comparison else by_document(order, compared, pages)
         first = compared[order[0]]
         return Ranked(
             tuple((pages[compared[at].page], compared[at]) for at in order),
@@ -430,13 +473,13 @@ class Extractive:
         pages: Sequence[Page],
         nearest: float | None,
         most: int,
-    ) -> tuple[np.ndarray, np.ndarray, tuple[Degraded, ...]]:
-        """Return the cosine of each passage with the question, which are known, and what failed.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Degraded, ...]]:
+        """Return the vector of each passage and its cosine with the question, which are known, and what failed.
 
         Without a text model all are 0 and known. Of passages without a kept vector the best `most` by words, window and
         page are embedded. Passages in another language are compared by the model of many languages alone.
         """
-        nothing = np.zeros(len(units)), np.ones(len(units), bool)
+        nothing = np.zeros((len(units), self._embedder.dim)), np.zeros(len(units)), np.ones(len(units), bool)
         if nearest is None:
             return *nothing, ()
         texts = [" ".join(unit.text.split()) for unit in units]
@@ -447,14 +490,14 @@ class Extractive:
             if new:
                 vectors[new] = self._read.rows(fingerprint, [texts[at] for at in new], embedder.embed_documents)
                 is_known[new] = True
-            asked = self._read.get(f"{fingerprint}:question", question, lambda: embedder.embed_query(question))
+            asked = self._asked(question)
             cosines = vectors @ asked
             other = np.array([is_foreign(read.language, pages[unit.page]) for unit in units])
             many, of_many = of_many_languages(embedder, vectors), of_many_languages(embedder, asked)
             if many is not None and of_many is not None and other.any():
                 scale = 1.0 if many.shape[1] == embedder.dim else OF_MANY
                 cosines = np.where(other, scale * (many @ of_many), cosines)
-            return cosines, is_known, ()
+            return vectors, cosines, is_known, ()
         except (DocMindError, OSError, RuntimeError) as error:
             told = _("the text model cannot be used: {error}").format(error=error)
             return *nothing, (Degraded("dense", told),)
@@ -683,55 +726,8 @@ def _likely(units: Sequence[Unit], pages: Sequence[Page]) -> list[int]:
     return sorted(range(len(units)), key=worth)
 
 
-def order_of(compared: Sequence[Unit], scores: np.ndarray, most: int) -> list[int]:
-    """Return the best passages, each once: no words again, and no item of a list that is quoted whole."""
-    said = set[str]()
-    taken = list[int]()
-    for at in np.argsort(-scores, kind="stable").tolist():
-        words_of = " ".join(compared[at].text.split()).casefold()
-        if words_of in said or any(_overlap(compared[at], compared[one]) for one in taken):
-            continue
-        said.add(words_of)
-        taken.append(at)
-        if len(taken) == most:
-            break
-    return taken
-
-
-def _own_first(
-    target: Asked, compared: Sequence[Unit], order: list[int], comparison: Comparison, scores: np.ndarray
-) -> list[int]:
-    """Return the best passages so that what a mail quotes is not before a value in its own words.
-
-    `No, on the 24th.` has few words of the question, and corrects what is quoted below it.
-    """
-    first = compared[order[0]]
-    if not first.passage.is_quoted or not is_of_values(target):
-        return order
-    own = [
-        at for at, unit in enumerate(compared)
-        if unit.page == first.page and unit.passage.is_own and comparison.evidence[at, PASSAGE.index("kind")]
-    ]  # fmt: skip
-    if not own:
-        return order
-    best = max(own, key=scores.__getitem__)
-    return [best, *(at for at in order if at != best)][: len(order)]
-
-
-def _by_document(order: Sequence[int], compared: Sequence[Unit], pages: Sequence[Page]) -> list[int]:
-    """Return passages so that those of one document follow each other, the best one first."""
-    documents = [pages[compared[at].page].hit.doc_id for at in order]
-    return sorted(order, key=lambda at: documents.index(pages[compared[at].page].hit.doc_id))  # stable
-
-
 def _languages(read: Question, shown: Sequence[Page]) -> tuple[str, ...]:
     """Return the languages of pages where the first of them is not in the question's."""
     if not shown or not is_foreign(read.language, shown[0]):
         return ()
     return tuple(dict.fromkeys(page.hit.language for page in shown if page.hit.language))
-
-
-def _overlap(one: Unit, other: Unit) -> bool:
-    if one.page != other.page:
-        return False
-    return any(a[0] < b[1] and b[0] < a[1] for a in one.passage.spans() for b in other.passage.spans())
