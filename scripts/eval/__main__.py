@@ -2,6 +2,7 @@
 
     .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
     .venv/bin/python scripts/eval sample | claims | versions | fit-tables | fit-comparisons [--misses]
+    .venv/bin/python scripts/eval sample | claims | versions | kinds | fit-tables [--misses]
 
 The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
 needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
@@ -31,12 +32,14 @@ document, though a page has most of their words. The weights are fitted on the f
 fit-answers --also scripts/eval/plain --also scripts/eval/papers_more --also scripts/eval/papers_twins --vault DIR`.
 `tables` has questions over tables, for `fit-tables`, and `comparisons` those that compare two things, for
 `fit-comparisons`.
+`tables` has questions over tables, for `fit-tables`, and `kinds` questions of several kinds.
 `papers_claims` has claims about the documents of these three, some of them supported, which nothing reads yet.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes
 with DocMind, and prints its figures into README.md and docs/evaluation.md; `claims` judges claims written by hand
 (`claims.py`), and prints their figures into docs/evaluation.md; `versions` counts which documents of made series are
-called versions, and which real versions are found (`versions.py`).
+called versions, and which real versions are found (`versions.py`); `kinds` counts how often each kind of question gets
+the kind of answer that is best for it (`kinds.py`), and prints it into docs/evaluation.md.
 """
 
 from __future__ import annotations
@@ -100,6 +103,10 @@ def _run(options: argparse.Namespace) -> None:
         from versions import evaluate as evaluate_versions
 
         return evaluate_versions(show_misses=options.misses)
+    if str(folder) == "kinds":
+        from kinds import evaluate as evaluate_kinds
+
+        return evaluate_kinds(show_misses=options.misses)
     if str(folder) == "fit-tables":
         from fit_tables import fit as fit_the_tables
 
