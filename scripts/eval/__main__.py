@@ -1,8 +1,7 @@
 """Quality on a folder of labelled documents, by row.
 
     .venv/bin/python scripts/eval FOLDER [WHAT] [--vault DIR] [--misses] [--query-images [--ocr-sample N]]
-    .venv/bin/python scripts/eval sample | claims | versions | fit-tables | fit-comparisons [--misses]
-    .venv/bin/python scripts/eval sample | claims | versions | kinds | fit-tables [--misses]
+    .venv/bin/python scripts/eval sample | claims | versions | kinds | fit-tables | fit-comparisons [--misses]
 
 The folder holds `docs/` (or `files/`), `questions.jsonl` (`id, question, lang, doc, pages, tags, source`; a small file
 needs no pages but an `answer`, the words of a right quote) and, where there are any, `unanswerable.jsonl`
@@ -30,9 +29,8 @@ office and HTML files and mails, on which nothing is taught or fitted. A fifth t
 document, though a page has most of their words. The weights are fitted on the first four, but not on the documents of
 `papers`, `papers_more` and `papers_twins` that the readers were taught (`aside.py`): `scripts/eval scripts/eval/papers
 fit-answers --also scripts/eval/plain --also scripts/eval/papers_more --also scripts/eval/papers_twins --vault DIR`.
-`tables` has questions over tables, for `fit-tables`, and `comparisons` those that compare two things, for
-`fit-comparisons`.
-`tables` has questions over tables, for `fit-tables`, and `kinds` questions of several kinds.
+`tables` has questions over tables, for `fit-tables`, `comparisons` those that compare two things, for
+`fit-comparisons`, and `kinds` questions of several kinds.
 `papers_claims` has claims about the documents of these three, some of them supported, which nothing reads yet.
 
 `--vault` keeps the vault, and a second run measures at once. `sample` in place of a folder measures the set that comes

@@ -45,8 +45,8 @@ def form(answer: Answer) -> str:
 
 
 def is_sure(answer: Answer) -> bool:
-    """Return whether an answer is any table or list, or is said to answer; a quote that may answer is not sure."""
-    return answer.outcome == "answer" or form(answer) in ("table", "list")
+    """Return whether an answer is told as one, or is a list; what only may answer is not sure."""
+    return answer.outcome in ("answer", "list")
 
 
 def is_right(answer: Answer, expected: Expected) -> bool:

@@ -102,7 +102,7 @@ def test_a_table_says_itself_what_a_table_should() -> None:
     ("answer", "shown", "sure"),
     [
         (table("40"), "table", True),
-        (table("40", outcome="maybe"), "table", True),
+        (table("40", outcome="maybe"), "table", False),
         (listing("Kestrel"), "list", True),
         (listing(), "list", True),
         (quoting("Kestrel"), "quote", True),
