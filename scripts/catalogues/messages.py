@@ -20,9 +20,11 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from docmind.language import LANGUAGES as ANSWERED
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "src" / "docmind" / "wording"
-LANGUAGES = {"docmind": ("pt", "es"), "answers": ("de", "es", "fr", "pt")}
+LANGUAGES = {"docmind": ("pt", "es"), "answers": tuple(sorted({*ANSWERED} - {"en"}))}
 """Languages that are translated into, by domain; English is in the code."""
 CATALOGUES = tuple((domain, code) for domain, codes in LANGUAGES.items() for code in codes)
 GLOSSARY = {
@@ -37,6 +39,12 @@ GLOSSARY = {
         "document document, page page, passage passage, mail e-mail, table tableau, row ligne, column colonne, "
         "cell cellule, list liste, version version, amount montant, summary résumé, "
         "language model modèle de langage, export export",
+    ),
+    "it": (
+        "Italian",
+        "document documento, page pagina, passage passo, mail e-mail, table tabella, row riga, column colonna, "
+        "cell cella, list elenco, version versione, amount importo, summary riassunto, "
+        "language model modello linguistico, export esportazione",
     ),
     "pt": (
         "Portuguese as used in Portugal",

@@ -1,4 +1,4 @@
-"""What the app says in an answer is in the language of the question: each of five."""
+"""What the app says in an answer is in the language of the question: each of six."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def reply(desk: DocMind, intent: Intent) -> str:
         ("de", "Guten Tag! Ich beantworte", "Es gibt 5 Dokumente für Ihre Fragen; was möchten Sie wissen?"),
         ("es", "¡Hola! Respondo", "Hay 5 documentos para consultar; ¿qué desea saber?"),
         ("fr", "Bonjour ! Je réponds", "Il y a 5 documents à consulter ; que souhaitez-vous savoir ?"),
+        ("it", "Buongiorno! Rispondo", "Ci sono 5 documenti da consultare; che cosa desidera sapere?"),
         ("pt", "Olá! Respondo", "Há 5 documentos para consultar; o que deseja saber?"),
     ],
 )
@@ -60,6 +61,7 @@ def test_a_greeting_is_returned(desk: DocMind, language: Language, beginning: st
         ("de", "Wichtige Sätze aus note", "Eine Zusammenfassung schreibt ein Sprachmodell."),
         ("es", "Frases clave de note", "Un modelo de lenguaje escribe un resumen."),
         ("fr", "Phrases clés de note", "Un modèle de langage écrit un résumé."),
+        ("it", "Frasi principali da note", "Un riassunto lo scrive un modello linguistico."),
         ("pt", "Frases principais de note", "Um modelo de linguagem escreve um resumo."),
     ],
 )
@@ -76,6 +78,7 @@ def test_a_summary_says_what_it_is(desk: DocMind, language: Language, lead: str,
         ("Liste alle E-Mail-Adressen auf", "4 E-Mail-Adressen, in 2 Dokumenten:"),
         ("Todas las direcciones de correo", "4 direcciones de correo, en 2 documentos:"),
         ("Toutes les adresses e-mail", "4 adresses e-mail, dans 2 documents :"),
+        ("Elenca tutti gli indirizzi e-mail", "4 indirizzi e-mail, in 2 documenti:"),
         ("Todos os endereços de e-mail", "4 endereços de e-mail, em 2 documentos:"),
     ],
 )
@@ -92,6 +95,7 @@ def test_a_list_is_counted(desk: DocMind, question: str, lead: str) -> None:
         ("Was ist die Summe von Rent?", "2.400: die Summe von „Rent EUR“ über 3 Zeilen (rents)."),
         ("¿Cuál es la suma de Rent?", "2.400: la suma de “Rent EUR” en 3 filas (rents)."),
         ("Quelle est la somme de Rent ?", "2\u202f400: la somme de « Rent EUR » sur 3 lignes (rents)."),
+        ("Qual è la media di Rent?", "800: la media di “Rent EUR” su 3 righe (rents)."),
         ("Qual é a soma de Rent?", "2.400: a soma de “Rent EUR” em 3 linhas (rents)."),
     ],
 )
@@ -108,6 +112,7 @@ def test_a_table_answers(desk: DocMind, question: str, told: str) -> None:
         ("Was hat Ana geschrieben?", "1 E-Mail von Ana Silva:", "2. März 2026, Ana Silva: Lease"),
         ("¿Qué escribió Ana?", "1 correo de Ana Silva:", "2 mar 2026, Ana Silva: Lease"),
         ("Qu'a écrit Ana ?", "1 e-mail de Ana Silva :", "2 mars 2026, Ana Silva: Lease"),
+        ("Cosa ha scritto Ana?", "1 e-mail da Ana Silva:", "2 mar 2026, Ana Silva: Lease"),
         ("O que escreveu a Ana?", "1 e-mail de Ana Silva:", "2 de mar. de 2026, Ana Silva: Lease"),
     ],
 )
@@ -124,6 +129,7 @@ def test_mails_are_told_with_their_day(desk: DocMind, question: str, lead: str, 
         ("Was hat sich zwischen den Versionen geändert?", "de", "Geändert: 900 → 950"),
         ("¿Qué cambió entre las versiones?", "es", "Cambiado: 900 → 950"),
         ("Qu'est-ce qui a changé entre les versions ?", "fr", "Modifié : 900 → 950"),
+        ("Che cosa è cambiato tra le versioni?", "it", "Modificato: 900 → 950"),
         ("O que mudou entre as versões?", "pt", "Alterado: 900 → 950"),
     ],
 )

@@ -21,6 +21,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from backtracking import Method, fault_of
+from docmind.language import LANGUAGES
 
 BOUNDED = {
     "answers/asking.py _rules": "answers.asking.LONGEST",
@@ -67,7 +68,7 @@ LOCAL = {
 }  # fmt: skip
 """For expressions that are put together in a function: lists of values of its local names, as code of its module."""
 
-_LANGUAGES = ("en", "pt", "es", "de", "fr")
+_LANGUAGES = LANGUAGES
 _METHODS: dict[str, Method] = {
     "search": "search", "match": "match", "fullmatch": "fullmatch", "findall": "scan", "finditer": "scan",
     "sub": "scan", "subn": "scan", "split": "scan",

@@ -12,10 +12,11 @@ from types import ModuleType
 import pytest
 
 from conftest import ROOT, require
+from docmind.language import LANGUAGES as ANSWERED
 from docmind.wording import LANGUAGES, _, language, ngettext, number_text, say, say_many, speak, system_language
 
 _TRANSLATED = [code for code in LANGUAGES if code != "en"]
-_ANSWERED = ["de", "es", "fr", "pt"]
+_ANSWERED = [code for code in ANSWERED if code != "en"]
 _CATALOGUES = [*(("docmind", code) for code in _TRANSLATED), *(("answers", code) for code in _ANSWERED)]
 _of_each = pytest.mark.parametrize(("domain", "code"), _CATALOGUES)
 _MARKUP = re.compile(r"`[^`]*`|\*\*|:material/\w+:|(?<![\w-])--[a-z][a-z-]+|DOCMIND_[A-Z0-9_]+")
@@ -227,7 +228,7 @@ def test_the_language_of_the_system(environ: dict[str, str], code: str) -> None:
 
 @pytest.mark.parametrize(
     ("code", "number"),
-    [("", "12,345"), ("de", "12.345"), ("es", "12\xa0345"), ("fr", "12\xa0345"), ("pt", "12\xa0345")],
+    [("", "12,345"), ("de", "12.345"), ("es", "12\xa0345"), ("fr", "12\xa0345"), ("it", "12.345"), ("pt", "12\xa0345")],
 )
 def test_a_number_of_an_answer_is_written_in_the_language_of_the_question(code: str, number: str) -> None:
     assert number_text(12_345, code=code) == number

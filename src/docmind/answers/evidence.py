@@ -445,7 +445,8 @@ def is_told(question: str, unit: Unit, page: Page, numbers: np.ndarray) -> bool:
     It has a value of the kind that is asked for; a row also has, with what is above, every word of the question:
     `Ben Okoye | freestyle | 30.9` has the name of "How heavy is Ben Okoye?", and no column for what is asked of him.
     """
-    asked = [word for word in words(question) if not is_function_word(word)]
+    language = language_of_question(question)
+    asked = [word for word in words(question) if not is_function_word(word, language)]
     return bool(numbers[PASSAGE.index("kind")]) and (not unit.passage.is_row or has_all(unit.context(page), asked))
 
 

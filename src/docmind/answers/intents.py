@@ -1,4 +1,4 @@
-"""What a question asks for, recognised by rules in English, Portuguese and Spanish.
+"""What a question asks for, recognised by rules in English, Portuguese, Spanish and Italian.
 
 Most questions ask for passages. The rules are narrow on purpose: a question that is taken for something else is not
 searched as usual. Nothing is recognised in a message longer than `LONGEST`, which bounds the time of every rule.
@@ -10,13 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from docmind.language import fold
+from docmind.language import Language, fold
 from docmind.wording import say
 
 IntentKind = Literal[
     "passages", "remember", "greeting", "documents", "summary", "sum", "table", "list", "changes", "mails"
 ]
-Language = Literal["en", "de", "es", "fr", "pt"]
 
 LONGEST = 300  # characters
 
@@ -69,9 +68,12 @@ _GREETINGS: dict[Language, str] = {
     r"(?:muito )?obrigad[oa](?: por tudo| pela ajuda)?|valeu|adeus|tchau|ate (?:logo|amanha|breve)|prazer",
     "es": r"hola|buenos dias|buenas(?: tardes| noches)?|buen dia|que tal|como (?:estas|esta usted)|"
     r"(?:muchas |mil )?gracias(?: por todo| por la ayuda)?|adios|hasta (?:luego|manana|pronto)|encantad[oa]",
+    "it": r"ciao|salve|buon ?giorno|buona ?sera|buona (?:notte|giornata|serata)|buon pomeriggio|come (?:sta|stai|va)|"
+    r"(?:molte |mille )?grazie(?: mille| tante| di tutto| per l aiuto)?|arrivederci|a (?:presto|domani|dopo)|piacere",
 }
 _BESIDE = (
-    r"there|everyone|docmind|again|all|so|ok|okay|great|perfect|very good|a todos|outra vez|otra vez|perfeito|perfecto"
+    r"there|everyone|docmind|again|all|so|ok|okay|great|perfect|very good|a todos|outra vez|otra vez|perfeito|perfecto|"
+    r"a tutti"
 )
 _GREETING: dict[Language, re.Pattern[str]] = {
     language: re.compile(rf"(?:(?:{_BESIDE}) )*(?:{phrases})(?: (?:{phrases}|{_BESIDE}))*")
@@ -79,8 +81,9 @@ _GREETING: dict[Language, re.Pattern[str]] = {
 }
 
 _POLITE = (
-    r"[¿¡\s]*(?:(?:please|hi|hello|hey|ol[áa]|oi|hola|por favor|ok|okay|so)\b[\s,:;!.–-]*){0,3}[¿¡]?"
-    r"(?:(?:can|could|would|will) you (?:please )?|(?:podes?|pode|poderia|puedes?|puede|podr[ií]as?) )?"
+    r"[¿¡\s]*(?:(?:please|hi|hello|hey|ol[áa]|oi|hola|por favor|ciao|buongiorno|salve|per favore|ok|okay|so)\b"
+    r"[\s,:;!.–-]*){0,3}[¿¡]?(?:(?:can|could|would|will) you (?:please )?|"
+    r"(?:podes?|pode|poderia|puedes?|puede|podr[ií]as?|pu[òo]i?|potrebbe|potresti) )?"
 )
 _TOPIC = r"(?P<topic>[^?!]{1,160}?)"
 _END = r"[\s?!.]*"
@@ -98,6 +101,11 @@ _ABOUT_PT = (
 _DOCS_ES = r"(?:documentos?|archivos?|ficheros?|pdfs?)"
 _ABOUT_ES = (
     r"(?:sobre|acerca del?|respecto al?|relacionados? con|que mencionan?|que (?:hablan?|tratan?) (?:sobre|del?))"
+)
+_DOCS_IT = r"(?:document[oi]|file|pdf)"
+_ABOUT_IT = (
+    r"(?:su(?:i|gli|l|lle|lla|llo)?|sull['’]|circa|riguardo (?:a|al|alla|ai|alle)|"
+    r"che (?:parlano|parla|trattano|tratta) d\w*|che menziona(?:no)?)"
 )
 _DOCUMENTS: dict[Language, tuple[str, ...]] = {
     "en": (
@@ -132,6 +140,16 @@ _DOCUMENTS: dict[Language, tuple[str, ...]] = {
         rf"(?:tengo|tenemos|hay) (?:alg[úu]n |algunos |un )?{_DOCS_ES} {_ABOUT_ES} {_TOPIC}",
         rf"qu[ée] (?:tengo|tenemos) {_ABOUT_ES} {_TOPIC}",
     ),
+    "it": (
+        rf"(?:che|quali|quanti) {_DOCS_IT} (?:ho|abbiamo|ci sono|esistono)(?: qui| in tutto)?"
+        rf"(?: {_ABOUT_IT} ?{_TOPIC})?",
+        rf"quali sono i (?:miei |nostri )?{_DOCS_IT}(?: {_ABOUT_IT} ?{_TOPIC})?",
+        rf"(?:che|quali)(?: dei miei)? {_DOCS_IT} (?:parla(?:no)?|tratta(?:no)?|menziona(?:no)?|contien[ei]|contengono)"
+        rf"(?: d(?:i|el|ella|ei|egli|elle))? {_TOPIC}",
+        rf"(?:elenca(?:re)?|elenchi|mostra(?:mi)?|mi mostri|mostri)(?: tutti)?(?: i)?(?: miei| nostri)? {_DOCS_IT}"
+        rf"(?: {_ABOUT_IT} ?{_TOPIC})?",
+        rf"(?:ho|abbiamo|c['’]è|ci sono) (?:qualche |un |dei |alcuni )?{_DOCS_IT} {_ABOUT_IT} ?{_TOPIC}",
+    ),
 }
 _BRIEFLY = r"(?: for me| briefly| please| in (?:a few|\w{1,12}) (?:sentences|words|lines|points))?"
 _SUMMARIES: dict[Language, tuple[str, ...]] = {
@@ -156,6 +174,14 @@ _SUMMARIES: dict[Language, tuple[str, ...]] = {
         rf"(?:(?:un|el) )?(?:breve )?resumen {_TOPIC}",
         rf"(?:de|sobre) qu[ée] (?:se )?(?:trata|habla|va|es)(?: {_TOPIC})?",
         rf"cu[áa]l es el (?:tema|asunto) {_TOPIC}",
+    ),
+    "it": (
+        rf"(?:riassum[aei]|riassumere|riassumimi|sintetizz[aei]|sintetizzare)(?:mi)?(?: {_TOPIC})?",
+        rf"(?:fa['’i]?|faccia|fammi|mi faccia|dammi|mi dia|scrivi|scriva|vorrei|voglio)"
+        rf"(?: un| il)?(?: breve)? (?:riassunto|sunto)(?: {_TOPIC})?",
+        rf"(?:(?:un|il) )?(?:breve )?riassunto {_TOPIC}",
+        rf"di (?:che )?cosa (?:parla|tratta|si tratta)(?: {_TOPIC})?",
+        rf"qual [èe] (?:il tema|l['’]argomento|l['’]oggetto) {_TOPIC}",
     ),
 }
 _MONEY = (
@@ -192,14 +218,18 @@ _SUMS: dict[Language, tuple[str, ...]] = {
         rf"(?:cu[áa]l es )?(?:el )?total de (?:tod[ao]s|mis)(?: l[ao]s| mis)? {_TOPIC}",
     ),
 }
-_NEW = r"new(?:est)?|latest|last|current|nova|última|ultima|nueva|neue[nr]?|neueste[nr]?|letzte[nr]?|nouvelle|dernière"
+_NEW = (
+    r"new(?:est)?|latest|last|current|nova|última|ultima|nueva|neue[nr]?|neueste[nr]?|letzte[nr]?|nouvelle|dernière|"
+    r"nuova"
+)
 _VERSION = (
-    rf"(?:the |a |la |die |der )?(?:(?:{_NEW}) (?:vers(?:ion|ão|ión)|fassung)"
-    r"|(?:vers(?:ion|ão|ión)|fassung) (?P<version>\d{1,3}))"
+    rf"(?:the |a |la |l['’]|die |der )?(?:(?:{_NEW}) (?:vers(?:ion|ão|ión|ione)|fassung)"
+    r"|(?:vers(?:ion|ão|ión|ione)|fassung) (?P<version>\d{1,3}))"
 )
 _NAMED = r"(?P<topic>[^\W\d][^?!]{1,160}?)"  # a document that has versions; else the question is one of passages
 _OF_PT, _OF_ES = rf"(?: d[aeo]s? {_TOPIC})?", rf"(?: del? (?:la |los |las )?{_TOPIC})?"
 _OF_DE, _OF_FR = rf"(?: (?:des|der|von|vom) {_TOPIC})?", rf"(?: (?:du|des|de la|de l['’]|de) ?{_TOPIC})?"
+_OF_IT = rf"(?: (?:d(?:i|el|ella|ei|egli|elle|ello) |dell['’]){_TOPIC})?"
 _BETWEEN = rf"(?:the |all )?(?:two |both )?versions(?: of {_TOPIC})?"
 _CHANGES: dict[Language, tuple[str, ...]] = {
     "en": (
@@ -234,8 +264,15 @@ _CHANGES: dict[Language, tuple[str, ...]] = {
         rf"qué (?:ha )?(?:cambió|cambiado) en (?:el |la |los |las )?{_NAMED}",
         rf"(?:compar[ae]r?|muestra) las (?:diferencias entre las )?(?:dos )?versiones{_OF_ES}",
     ),
+    "it": (
+        rf"(?:che )?cosa (?:è cambiato|cambia) (?:tra|fra) le (?:due )?versioni{_OF_IT}",
+        rf"(?:che )?cosa (?:è cambiato|cambia|c['’]è di nuovo) (?:in |nella |nell['’]){_VERSION}{_OF_IT}",
+        rf"(?:che )?cosa è cambiato (?:in |nel |nella |nello |nei |nelle |nell['’]){_NAMED}",
+        rf"(?:confronta(?:re)?|confronti|mostra(?:mi)?|mostri) le (?:differenze (?:tra|fra) le )?(?:due )?versioni"
+        rf"{_OF_IT}",
+    ),
 }
-_OF = re.compile(r"(?:(?:of|d[aeo]s?|del)\s+|d(?=ess|est|isso|isto))", re.IGNORECASE)
+_OF = re.compile(r"(?:(?:of|d[aeo]s?|del|di|dell[aeo]|dei|degli)\s+|dell['’]|d(?=ess|est|isso|isto))", re.IGNORECASE)
 _Rules = dict[Language, tuple[re.Pattern[str], ...]]
 
 
@@ -253,7 +290,7 @@ _RULES: dict[IntentKind, _Rules] = {
     "summary": _compiled(_SUMMARIES),
 }
 _STANDS_FOR = re.compile(r"(?:it|this|that|them|these|those|isso|isto|eles?|elas?|eso|esto|ellos|ellas)", re.IGNORECASE)
-_ARTICLE = re.compile(r"(?:the|my|our|o|a|os|as|el|la|los|las|der|die|das|le|les|l['’])\s+", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:the|my|our|o|a|os|as|el|la|los|las|der|die|das|le|les|l['’]|il|lo|gli|i)\s+", re.IGNORECASE)
 _MARKS = re.compile(r"[^\w\s]+|_")
 
 

@@ -1,7 +1,7 @@
 """The kind of answer that a question asks for, and whether a passage holds a value of that kind.
 
-The rules are data, `kinds.toml`: how questions of a kind read in English, Portuguese, Spanish, German and French, and
-by which words a passage may hold such a value. A value that the question itself has is no answer to it. See ADR 0106.
+The rules are data, `kinds.toml`: how questions of a kind read in each language, and by which words a passage may hold
+such a value. A value that the question itself has is no answer to it. See ADR 0106.
 """
 
 from __future__ import annotations
@@ -16,12 +16,20 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from docmind.answers.intents import Language
 from docmind.answers.names import named
 from docmind.answers.values import Value, clause, values, years_of
 from docmind.documents import likely_languages
 from docmind.embedding import prefix, words
-from docmind.language import MONTHS_IN_PROSE, NUMBER_WORDS, NUMBERS_IN_PROSE, WEEKDAYS, fold, lowered_alike
+from docmind.language import (
+    LANGUAGES,
+    MONTHS_IN_PROSE,
+    NUMBER_WORDS,
+    NUMBERS_IN_PROSE,
+    WEEKDAYS,
+    Language,
+    fold,
+    lowered_alike,
+)
 
 AnswerKind = Literal[
     "number", "amount", "date", "duration", "person", "organisation", "place", "identifier", "clause", "yes/no",
@@ -31,6 +39,7 @@ AnswerKind = Literal[
 _TABLE = Path(__file__).with_name("kinds.toml")
 _NUMBERED: frozenset[AnswerKind] = frozenset({"number", "amount", "count", "sum", "mean"})
 LONGEST = 600  # characters of a question that are looked at
+_LATER = 0.5  # of the likelihood of a language that is not shared
 
 _MARKER = re.compile(r"(?:\(?[a-z0-9]{1,3}[.)]|\d{1,3}(?:\.\d{1,3}){1,9}\.?|[•·▪●*–—-])\s")  # of an item: no value
 _NUMBERED_HEADING = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,9}\s+[A-ZÀ-Þ][^\n.:;!?\d]{1,60}\n(?=\s*\S)")  # above a sentence
@@ -57,7 +66,7 @@ _LASTING = re.compile(  # `14 days`, `fourteen working days`
     r"(?:(?<!\d)\d++(?:[.,]\d++)?|\b[^\W\d_]{2,14})[ -](?:[^\W\d_]{4,12}\s)?"
     r"(?:minut[eo]s?|hours?|days?|weeks?|months?|years?|"
     r"horas?|dias?|días?|semanas?|mes(?:es)?|anos?|años?|minuten|stunden?|tagen?|tage|wochen?|monaten?|monate|jahren?|"
-    r"jahre|heures?|jours?|semaines?|mois|ans)\b",
+    r"jahre|heures?|jours?|semaines?|mois|ans|minuti|or[ae]|giorn[oi]|settiman[ae]|mes[ei]|ann[oi])\b",
     re.IGNORECASE,
 )
 _NUMBERS = NUMBERS_IN_PROSE | NUMBER_WORDS.keys()
@@ -75,6 +84,9 @@ class _Rules(NamedTuple):
     past: re.Pattern[str]
     words: dict[str, frozenset[str]]
     languages: dict[str, frozenset[str]]
+    shared: frozenset[str]
+    of_all: frozenset[str]
+    telling: dict[str, frozenset[str]]
 
 
 class Asked(NamedTuple):
@@ -102,7 +114,10 @@ def _rules() -> _Rules:
     words_of, languages = (
         {name: frozenset(listed.split()) for name, listed in table[part].items()} for part in ("words", "languages")
     )
-    return _Rules(forms, fields, _any_of(table["past"]["asked"]), words_of, languages)
+    shared, untold = languages.pop("shared"), languages.pop("untold")
+    of_all = frozenset[str]().union(*(languages[name] for name in shared))
+    telling = {name: words if name in shared else words - untold for name, words in languages.items()}
+    return _Rules(forms, fields, _any_of(table["past"]["asked"]), words_of, languages, shared, of_all, telling)
 
 
 def _any_of(forms: list[str]) -> re.Pattern[str]:
@@ -119,16 +134,31 @@ def kind_of(question: str) -> AnswerKind:
 
 
 def language_of_question(question: str) -> Language:
-    """Return the most likely language by the letters of a question, times the function words that it has."""
+    """Return the most likely language by the letters of a question, times the function words that it has.
+
+    One that is not among the shared ones has to be twice as likely and to have as many function words as any of these,
+    so that it takes few of their questions.
+    """
     said = re.findall(r"[a-z]+", _folded(question))
-    telling, among = _rules().languages, get_args(Language)
-    likely = likely_languages(" ".join(question[:LONGEST].split()), among)
-    return max(among, key=lambda name: likely[name] * (1 + sum(word in telling[name] for word in said)))
+    likely = likely_languages(" ".join(question[:LONGEST].split()), LANGUAGES)
+    told = {name: sum(word in function_words(name) for word in said) for name in LANGUAGES}
+    most = max(count for name, count in told.items() if is_shared(name))
+
+    def weight(name: Language) -> float:
+        share = 1 if is_shared(name) else _LATER if told[name] >= most else 0
+        return likely[name] * (1 + told[name]) * share
+
+    return max(LANGUAGES, key=weight)
+
+
+def is_shared(language: str) -> bool:
+    """Return whether function words of a language count in a text of any language."""
+    return language in _rules().shared
 
 
 def function_words(language: str) -> frozenset[str]:
-    """Return the folded function words of one of the five languages."""
-    return _rules().languages[language]
+    """Return the folded function words that tell one of the languages of questions."""
+    return _rules().telling[language]
 
 
 def is_of_smallest(question: str) -> bool:
@@ -136,18 +166,21 @@ def is_of_smallest(question: str) -> bool:
     return not _rules().words["smallest"].isdisjoint(re.findall(r"[a-z]+", _folded(question)))
 
 
-def is_function_word(word: str) -> bool:
-    """Return whether a folded word is a function word of one of the five languages."""
-    return any(word in telling for telling in _rules().languages.values())
+def is_function_word(word: str, language: str = "") -> bool:
+    """Return whether a folded word is a function word of a text in a language: of it, or of a shared one.
+
+    Italian `come` and `dove` are words of other languages too, so that they are none where the language is not told.
+    """
+    return word in _rules().of_all or word in _rules().languages.get(language, ())
 
 
 def content_words(question: str) -> list[str]:
     """Return the words of a question that say what it is about, in their order, as they are written."""
-    asking = _rules().words["asking"]
+    asking, language = _rules().words["asking"], language_of_question(question)
     return [
         token
         for token in re.findall(r"\w+", question[:LONGEST])
-        if (keys := words(token)) and keys[0] not in asking and not is_function_word(keys[0])
+        if (keys := words(token)) and keys[0] not in asking and not is_function_word(keys[0], language)
     ]
 
 

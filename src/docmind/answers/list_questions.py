@@ -1,7 +1,7 @@
 """Which complete list a question asks for: every mention, all values of a kind, or the items of a list or table.
 
-The rules are data, `listing.toml`, in English, Portuguese, Spanish, German and French. They are read on the folded
-question, whose characters stand at the offsets of the question itself, so that what is mentioned keeps its case.
+The rules are data, `listing.toml`, in the languages of questions. They are read on the folded question, whose
+characters stand at the offsets of the question itself, so that what is mentioned keeps its case.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Questions about mails that their headers answer: who wrote, to whom, when, how many.
 
-The rules are data, `mail_questions.toml`, in English, German, French, Spanish and Portuguese. What a mail is to be
-about and the time are taken from the question first; what is left must be one of the forms, from its first word to its
-last.
+The rules are data, `mail_questions.toml`, in the languages of questions. What a mail is to be about and the time are
+taken from the question first; what is left must be one of the forms, from its first word to its last.
 """
 
 from __future__ import annotations

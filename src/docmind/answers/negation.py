@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from docmind.answers.kinds import function_words
+from docmind.answers.kinds import function_words, is_shared
 from docmind.embedding import PREFIX, prefix
 from docmind.language import STOP_WORDS, fold
 
@@ -23,10 +23,11 @@ _NOT = {
     "pt": _set("""nao nunca nem nenhum nenhuma sem jamais ninguem nada"""),
     "es": _set("""no nunca ni ningun ninguno ninguna sin jamas nadie tampoco nada"""),
     "de": _set("""nicht kein keine keinen keinem keiner keines nie niemals niemand niemanden nichts weder noch ohne"""),
+    "it": _set("""non mai senza nessun nessuno nessuna niente nulla neanche nemmeno neppure ne mica"""),
     "fr": _set("""ne n pas jamais aucun aucune rien personne ni sans nul nulle"""),
 }
-_WITHOUT = frozenset({"without", "sem", "sin", "ohne", "sans"})
-_ALWAYS = frozenset().union(*_NOT.values()) - {"no", "noch", "ne", "n", "pas", "personne"}  # other words elsewhere
+_WITHOUT = frozenset({"without", "sem", "sin", "ohne", "sans", "senza"})
+_ALWAYS = frozenset().union(*_NOT.values()) - _set("no noch ne n pas personne mai non mica")  # other words elsewhere
 _LACKING = re.compile(
     r"(?:prohib|proib|forbid|forbad|banned|lack|absen|ausen|unless|except|exce[tp][ou]|salvo|fail|refus|recus|rechaz|"
     r"denie|deny|negar|negou|barred|exclu|vedad|impedid|unable|ineligib|unlaw|invalid|otherwise|tampoc)[a-z]*"
@@ -52,6 +53,7 @@ _FAR = 5  # words after a negation that it may affect
 _NEAR = 5  # words on each side that identify a place
 _SHARED = 2  # of them, how many must be equal for two places to state the same
 _CLEARLY = 2
+_MORE = 1.5  # words: a language that is not shared ties with no other
 _PLACES = 40
 
 
@@ -61,8 +63,17 @@ def tokens(text: str) -> list[str]:
 
 
 def language_of_words(words: Sequence[str]) -> str:
-    """Return `en`, `pt`, `es`, `de` or `fr` by function words; "" where they are inconclusive."""
-    counts = sorted(((sum(word in function_words(name) for word in words), name) for name in _NOT), reverse=True)
+    """Return the language of words by its function words; "" where they are inconclusive.
+
+    One that is not among the shared ones has to have two words more than any other.
+    """
+    counts = sorted(
+        (
+            (sum(word in function_words(name) for word in words) - (0 if is_shared(name) else _MORE), name)
+            for name in _NOT
+        ),
+        reverse=True,
+    )
     return counts[0][1] if counts[0][0] > counts[1][0] else ""
 
 

@@ -69,8 +69,8 @@ def _refers(question: str) -> bool:
     asked = question.strip().lstrip("¿¡\"'([").strip()
     if _POINTS_BACK.search(asked):
         return True
-    # Articles of French and words of German are pronouns elsewhere.
-    is_told = language_of_question(asked) not in ("de", "fr")
+    # Pronouns of these languages: some of them are articles of French and Italian, and words of German.
+    is_told = language_of_question(asked) in ("en", "es", "pt")
     return is_told and bool(_STANDS_FOR.search(asked)) and not _NAME.search(asked)
 
 

@@ -57,6 +57,14 @@ _WORDS: dict[str, dict[str, str]] = {
         "document": "facture lettre rapport document reçu devis contrat attestation relevé avis",
         "joins": "de du la le l d mis mise dernière en à au depuis partir ce cette",
     },
+    "it": {
+        "dated": "data datato datata emesso emessa emissione rilasciato rilasciata stampato firmato pubblicato redatto",
+        "updated": "aggiornato aggiornata aggiornamento rivisto rivista modificato approvato approvata",
+        "valid": "valido valida vigente vigore",
+        "version": "versione revisione edizione bozza stato",
+        "document": "fattura lettera relazione documento ricevuta preventivo contratto certificato estratto avviso",
+        "joins": "di del della la il lo in ultima a dal partire questo questa",
+    },
     "pt": {
         "dated": "data datado datada emitido emitida emissão impresso assinado publicado feito",
         "updated": "atualizado atualizada atualização revisto revista alterado aprovado aprovada",

@@ -1,4 +1,4 @@
-"""What is known of words in five languages: their letters without accents and case, and their forms."""
+"""What is known of words in the languages of questions: their letters without accents and case, and their forms."""
 
 import lazy_loader
 

@@ -13,7 +13,7 @@ from .calendar import (
 )
 from .dates import MONTH, MONTH_OF_YEAR, NamedDay, day_text, days, days_in_numbers, named_days
 from .folding import fold, folded, lowered_alike
-from .forms import LANGUAGES, folded_word, forget_words, is_form, kept_words
+from .forms import LANGUAGES, Language, folded_word, forget_words, is_form, kept_words
 from .lexicon import entries, lexicon
 from .numbers import (
     NOTE_MARK,
@@ -53,6 +53,7 @@ __all__ = [
     "WEEKDAYS",
     "WRITTEN_MONTHS",
     "Figure",
+    "Language",
     "NamedDay",
     "agree",
     "day_text",

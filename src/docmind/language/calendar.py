@@ -1,4 +1,4 @@
-"""Names of months and weekdays in five languages, and which of them are other words too: `lexicon/calendar.toml`."""
+"""Names of months and weekdays, and which of them are other words too: `lexicon/calendar.toml`."""
 
 from __future__ import annotations
 

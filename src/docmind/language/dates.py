@@ -13,7 +13,7 @@ _EARLIEST, _LATEST = 1_000, 2_200  # years
 _ISO = re.compile(r"(?<!\d)(\d{4})([-/._ ]?)(\d\d)\2(\d\d)(?!\d)")
 _NUMBERS = re.compile(r"(?<![\d.,/-])(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?!\d)")
 _DAY_FIRST = re.compile(
-    rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.?[ºª]|\.?o|er|ᵉʳ|\.)?(?:[\s/-]+|(?<=\.))(?:de\s+|of\s+)?"
+    rf"(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.?[ºª°]|\.?o|er|ᵉʳ|\.)?(?:[\s/-]+|(?<=\.))(?:de\s+|of\s+)?"
     rf"(?P<month>{WRITTEN_MONTHS})\b[.,/-]{{0,2}}\s*(?:del?\s+)?(?P<year>\d{{4}})(?!\d)",
     re.IGNORECASE,
 )

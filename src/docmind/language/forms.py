@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
+from typing import Literal, get_args
 
 import marisa_trie
 
 from docmind.language.folding import fold
 
-LANGUAGES = ("en", "de", "es", "fr", "pt")
+Language = Literal["en", "de", "es", "fr", "pt", "it"]
+"""A language in which questions are asked and answered, as its ISO 639-1 code."""
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 _LONGEST = 64  # letters of a word that is looked up
 _LEAST_TAIL = 4  # letters of a word that ends a longer one
 _LETTERS = str.maketrans({"ß": "ss", "œ": "oe", "æ": "ae"})

@@ -1,9 +1,9 @@
 """The numbers of a text as values that can be compared, however they are written.
 
 `1,234.5` and `1.234,5`, `$3.2 billion` and `3,200 million`, `twelve` and `12`, `20%` and `twenty percent`, `(1,234)`,
-`5º`, `March` and the 03 of `15/03/2022`: in English, German, Spanish, French and Portuguese. Numbers in words, such as
-`twenty-one`, `cento e vinte`, `doscientos mil` and `siebzehn`, are read from lower case without accents; German
-compounds above twenty (`einundzwanzig`) are not.
+`5º`, `March` and the 03 of `15/03/2022`: in the languages of questions. Numbers in words, such as `twenty-one`,
+`cento e vinte`, `doscientos mil` and `siebzehn`, are read from lower case without accents; German compounds above
+twenty (`einundzwanzig`) and Italian ones above thirty (`trentadue`) are not.
 """
 
 from __future__ import annotations
@@ -28,15 +28,22 @@ def _listed(key: str, languages: Iterable[str] = LANGUAGES) -> dict[str, int]:
 
 
 _OTHER = {key: frozenset(words.split()) for key, words in _TABLE["other"].items()}
+
+
+def _anywhere(key: str) -> dict[str, int]:
+    """Return the words of all languages with their values, without those that are other words in other languages."""
+    return {word: value for word, value in _listed(key).items() if word not in _OTHER["own"]}
+
+
 _NUMBERS = {language: _listed("numbers", (language,)) for language in LANGUAGES}
-NUMBER_WORDS: Mapping[str, int] = _listed("numbers")
-"""Words for numbers in all languages, with their values."""
+NUMBER_WORDS: Mapping[str, int] = _anywhere("numbers")
+"""Words for numbers in all languages, with their values; without those that are other words elsewhere."""
 _COMMON = {word: value for word, value in _listed("numbers", _PROSE).items() if word not in _OTHER["numbers"]}
 NUMBERS_IN_PROSE = frozenset({*_COMMON, *_NUMBERS["es"], "hundred", "mil", "thousand", "dozen"})
 """Words with which a number begins in a text of any language."""
 SCALES: Mapping[str, float] = {word: 10.0**power for word, power in _listed("scales").items()}
 """Words that multiply the number before them, with what they multiply it by."""
-ORDINALS: Mapping[str, int] = _listed("ordinals")
+ORDINALS: Mapping[str, int] = _anywhere("ordinals")
 ORDINALS_IN_PROSE: Mapping[str, int] = {
     word: value
     for word, value in (_listed("ordinals", _PROSE) | _listed("parts", _PROSE)).items()
@@ -103,7 +110,7 @@ _SIGN_BEHIND = re.compile(r"[\s\u00a0\u202f]?([€$£])")
 _LETTER_SCALE = re.compile(r"\s?(K|M|B|k|bn|mn|BN|MN)\b")
 _PERCENT = re.compile(
     r"\s{0,2}(?:%|-?per ?cent\b|percentage points?\b|pontos? percentua|puntos? porcentual|por ci?ento\b|prozent\b|"
-    r"pour ?cents?\b)"
+    r"pour ?cents?\b|per cento\b)"
 )
 _AFTER = re.compile(
     r"(?:\s?\(\s?[\w ]{1,30}\s?\))?[\s\u00a0-]{0,2}\)?\s?"
@@ -115,12 +122,9 @@ _PARTS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 """Units by the smaller one that they are a whole number of."""
 _UNIT_OF = {word: unit for unit, words in _TABLE["units"].items() for word in words.split()}
-UNIT_WORDS = frozenset({*_UNIT_OF, *SCALES, *MONTHS_IN_PROSE, "percent", "cent", "cento", "ciento", "prozent"}) - {
-    "mar",
-    "dec",
-    "real",
-    "an",
-}
+UNIT_WORDS = (
+    frozenset({*_UNIT_OF, *SCALES, *MONTHS_IN_PROSE, "percent", "cent", "cento", "ciento", "prozent"}) - _OTHER["units"]
+)
 """Words that belong to a number and are compared with it."""
 _SIGNS = {
     "US$": "$",
@@ -135,11 +139,11 @@ _SIGNS = {
     "CHF": "CHF",
 }
 _WORD = re.compile(r"[^\W\d_]+")
-_DAY_BEFORE = re.compile(r"(?<![\d.,])\d\d?(?:st|nd|rd|th|er|\.)?\s(?:de\s)?$")
+_DAY_BEFORE = re.compile(r"(?<![\d.,])\d\d?(?:st|nd|rd|th|er|[.°])?\s(?:de\s)?$")
 _YEAR_BEHIND = re.compile(r"\.?\s(?:del?\s)?(?:19|20)\d\d(?!\d)")
 _HEDGE = re.compile(
     r"(?:about|around|approximately|roughly|nearly|almost|over|~|≈|some|cerca de|aproximadamente|quase|casi|"
-    r"alrededor de|unos|unas|more than|mais de|mas de)\s+(?:US\$|R\$|[$€£¥])?\s?$"
+    r"alrededor de|unos|unas|more than|mais de|mas de|circa|quasi|oltre|piu di)\s+(?:US\$|R\$|[$€£¥])?\s?$"
 )
 _TABLE_SCALE = re.compile(
     r"(?:\b(?:in|em|en|r\$)\s+(?:us\$\s+|r\$\s+|[$€£]\s*|eur\s+)?|[$€£]\s?|\beur\s)((?:[a-z]+\s?){1,3})"
@@ -301,13 +305,10 @@ def readings_of_number(written: str, language: str) -> tuple[set[Value] | None, 
         decimal = float(f"{parts[0]}.{parts[1]}")
         if not grouped:
             return {decimal}, len(parts[1])
-        if (language, marks[0]) in (("en", ","), ("pt", "."), ("es", "."), ("de", ".")):
+        own = _TABLE[language] if language in LANGUAGES else {"groups": "", "decimals": ""}
+        if marks[0] == own["groups"]:
             return {float(digits)}, 0
-        return (
-            ({decimal}, 3)
-            if (language, marks[0]) in (("en", "."), ("pt", ","), ("de", ","), ("fr", ","))
-            else ({float(digits), decimal}, 0)
-        )
+        return ({decimal}, 3) if marks[0] == own["decimals"] else ({float(digits), decimal}, 0)
     inner = len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:-1])
     if marks[-1] in ".," and len(set(marks[:-1])) == 1 and inner:
         return {float("".join(parts[:-1]) + "." + parts[-1])}, len(parts[-1])
@@ -328,7 +329,7 @@ def _of_words(text: str, lowered: str, language: str) -> Iterator[Figure]:
         elif word in ORDINALS_IN_PROSE:
             yield Figure(start, end, frozenset({float(ORDINALS_IN_PROSE[word])}), step=1.0)
         elif (word in NUMBERS_IN_PROSE or word in _NUMBERS.get(language, ())) and not (
-            word in ("cento", "ciento") and at and words[at - 1][0] == "por"
+            word in ("cento", "ciento") and at and words[at - 1][0] in ("por", "per")
         ):
             value, used = numeral([w for w, *_ in words[at : at + 12]], language)
             if used:

@@ -21,7 +21,7 @@ _NAMED = 12  # rows or groups that the text names
 _CELL = 300  # characters of a listed cell
 _MARKS = {
     "pt": str.maketrans(",.", ".,"), "es": str.maketrans(",.", ".,"), "de": str.maketrans(",.", ".,"),
-    "fr": str.maketrans(",.", "\u202f,"),
+    "fr": str.maketrans(",.", "\u202f,"), "it": str.maketrans(",.", ".,"),
 }  # fmt: skip
 """Marks between thousands and before decimals; English has none to change."""
 _TASKS: Mapping[str, str] = {

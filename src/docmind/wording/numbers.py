@@ -39,6 +39,10 @@ _WAYS = {
         ",", "\N{NO-BREAK SPACE}", 1_000, "{day} {month} {year}",
         ("janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.", "déc."),
     ),
+    "it": _Ways(
+        ",", ".", 1_000, "{day} {month} {year}",
+        ("gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic"),
+    ),
     "es": _Ways(
         ",", "\N{NO-BREAK SPACE}", 10_000, "{day} {month} {year}",
         ("ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic"),
