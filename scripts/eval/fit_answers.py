@@ -28,7 +28,8 @@ from harness import add_missing, json_rows, opened, vault_place
 
 from docmind.answers import fitted
 from docmind.answers.evidence import CERTAINTY, PASSAGE, By, Comparison, Judge, shares_of
-from docmind.answers.extractive import Extractive, order_of
+from docmind.answers.extractive import Extractive
+from docmind.answers.order import order_of
 from docmind.application import DocMind
 from docmind.config import AnswerSettings, EmbeddingSettings
 from docmind.embedding import PassageReaders, VectorCache, open_readers

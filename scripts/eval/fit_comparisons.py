@@ -11,20 +11,17 @@ passages says what both sides are, a softmax over the pairs of a question.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import torch
 from harness import add_missing, json_rows, opened, save_arrays, vault_place
 
-from docmind.answers import extractive
-from docmind.answers.comparisons import PAIR, asked_features, pairs_of
+from docmind.answers.comparisons import PAIR, QUOTED, asked_features, pairs_of, side_by_side
 from docmind.answers.evidence import Unit
-from docmind.answers.order import order_of
 from docmind.application import DocMind
 from docmind.embedding import of_many_languages, open_text_model
 from docmind.records.query import Query
@@ -48,11 +45,20 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A comparison: what speaks for each pair of its passages, and which pairs have what both sides are."""
+    """A comparison with its passages as `side_by_side` takes them, and which `(passages, sides)` have what a side is.
+
+    `features` `(pairs, 5)` and `right` `(pairs,)` are of its pairs.
+    """
 
     part: str
+    passages: tuple[Sequence[Unit], Sequence[str], np.ndarray, np.ndarray]
+    has: np.ndarray
     features: np.ndarray
     right: np.ndarray
+
+    def shows(self, pair: np.ndarray, most: int) -> bool:
+        """Return whether both sides are among the first passages that stand side by side by these weights."""
+        return bool(self.has[side_by_side(*self.passages, pair)[:most]].any(0).all())
 
 
 def fit() -> int:
@@ -70,19 +76,10 @@ def fit() -> int:
             add_missing(docmind, folder)
             rows = [row for row in json_rows(folder / "questions.jsonl") if row["kind"] == "comparison"]
             cases += [one for row in rows if (one := _case(docmind, folder.name, row)) is not None]
-    likely = np.zeros(len(asked))
     for part in dict.fromkeys(one.part for one in asked):
-        weights = _asked_weights([one for one in asked if one.part != part])
-        for at, one in enumerate(asked):
-            likely[at] = (
-                1 / (1 + np.exp(-(one.features @ weights[:-1] + weights[-1]))) if one.part == part else likely[at]
-            )
-    for part in dict.fromkeys(one.part for one in asked):
-        _print_asked(part, [(one, likely[at]) for at, one in enumerate(asked) if one.part == part])
+        _print_asked(part, [one for one in asked if one.part == part], [one for one in asked if one.part != part])
     for part in dict.fromkeys(one.part for one in cases):
-        _print_pairs(
-            part, [one for one in cases if one.part == part], _pair_weights([one for one in cases if one.part != part])
-        )
+        _print_pairs(part, [one for one in cases if one.part == part], [one for one in cases if one.part != part])
     weights, pair = _asked_weights(asked), _pair_weights(cases)
     print("pair", dict(zip(PAIR, pair.round(2).tolist(), strict=True)))
     arrays = {"asked": weights[:-1], "asked_bias": weights[-1:], "pair": pair}
@@ -107,23 +104,17 @@ def _questions() -> list[tuple[str, str, bool]]:
 
 
 def _case(docmind: DocMind, part: str, row: dict[str, Any]) -> Case | None:
-    """Return the pairs of passages of a comparison; None where no pair has both sides."""
-    cases: list[Case] = []
-
-    def record(
-        units: Sequence[Unit], documents: Sequence[str], scores: np.ndarray, vectors: np.ndarray, most: int
-    ) -> list[int]:
-        pairs, features = pairs_of(units, documents, scores, vectors)
-        texts = [" ".join(unit.text.split()) for unit in units]
-        has = np.array([[" ".join(side.split()) in text for side in row["expect"]] for text in texts])
-        right = np.array([bool((has[one] | has[other]).all()) for one, other in pairs], bool)
-        cases.append(Case(part, features, right))
-        return order_of(units, scores, most)
-
-    found = docmind.search(Query(row["q"]))
-    with patch.object(extractive, "side_by_side", record):
-        docmind.answerer.direct.extractive.rank(row["q"], found, is_comparison=True)
-    return cases[0] if cases else None
+    """Return a comparison with its passages; None where the search finds none."""
+    ranked = docmind.answerer.direct.extractive.rank(row["q"], docmind.search(Query(row["q"])))
+    if ranked is None or ranked.vectors is None:
+        return None
+    units = [unit for _page, unit in ranked.compared]
+    passages = units, [page.hit.doc_id for page, _unit in ranked.compared], ranked.odds, ranked.vectors
+    texts = [" ".join(unit.text.split()) for unit in units]
+    has = np.array([[" ".join(side.split()) in text for side in row["expect"]] for text in texts])
+    pairs, features = pairs_of(*passages)
+    right = np.array([bool((has[one] | has[other]).all()) for one, other in pairs], bool)
+    return Case(part, passages, has, features, right)
 
 
 def _asked_weights(asked: Sequence[Asked]) -> np.ndarray:
@@ -162,7 +153,8 @@ def _pair_weights(cases: Sequence[Case]) -> np.ndarray:
     return weights.detach().numpy() / scale
 
 
-def _minimise(weights: torch.Tensor, loss: Any) -> None:
+def _minimise(weights: torch.Tensor, loss: Callable[[], torch.Tensor]) -> None:
+    """Change weights until the loss is least."""
     steps = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
 
     def step() -> torch.Tensor:
@@ -174,18 +166,20 @@ def _minimise(weights: torch.Tensor, loss: Any) -> None:
     steps.step(step)
 
 
-def _print_asked(part: str, of_part: Sequence[tuple[Asked, float]]) -> None:
+def _print_asked(part: str, of_part: Sequence[Asked], others: Sequence[Asked]) -> None:
+    weights = _asked_weights(others)
+    scores = np.stack([one.features for one in of_part]) @ weights[:-1] + weights[-1]
+    likely, compares = 1 / (1 + np.exp(-scores)), np.array([one.compares for one in of_part])
     told = [f"{part} left out, {len(of_part)} questions:"]
     for share in SHARES:
-        found = [likely >= share for one, likely in of_part if one.compares]
-        wrong = [likely >= share for one, likely in of_part if not one.compares]
-        told.append(f"from {share}: {sum(found)} of {len(found)} found, {sum(wrong)} of {len(wrong)} wrongly;")
+        found, wrong = int((likely >= share)[compares].sum()), int((likely >= share)[~compares].sum())
+        told.append(f"from {share}: {found} of {compares.sum()} found, {wrong} of {(~compares).sum()} wrongly;")
     print(" ".join(told), flush=True)
 
 
-def _print_pairs(part: str, cases: Sequence[Case], weights: np.ndarray) -> None:
-    best = [bool(len(one.right)) and bool(one.right[np.argmax(one.features @ weights)]) for one in cases]
-    possible = sum(bool(one.right.any()) for one in cases)
-    print(
-        f"{part} left out: of {len(cases)} comparisons the best pair has both sides in {sum(best)}, some in {possible}"
-    )
+def _print_pairs(part: str, cases: Sequence[Case], others: Sequence[Case]) -> None:
+    pair = _pair_weights(others)
+    two, four = (sum(one.shows(pair, most) for one in cases) for most in (2, QUOTED))
+    possible = sum(bool(one.has.any(0).all()) for one in cases)
+    told = f"both sides in 2 passages {two}, in {QUOTED} {four}, in all {possible}"
+    print(f"{part} left out, {len(cases)} comparisons: {told}", flush=True)

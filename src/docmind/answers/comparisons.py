@@ -8,7 +8,7 @@ for the answer and say the like of each other. `scripts/eval fit-comparisons` fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from itertools import combinations
@@ -18,20 +18,21 @@ from safetensors.numpy import load_file
 
 from docmind.answers.evidence import Unit
 from docmind.answers.kinds import language_of_question
-from docmind.answers.order import order_of, overlap
-from docmind.language import entries, fold
+from docmind.answers.order import overlap
+from docmind.language import entries, folded
 
-LIKELY, SURE = 0.2, 0.5  # probabilities from which quotes stand side by side, and also in place of a sure one
+MAY_COMPARE = 0.2  # probability from which both sides are quoted behind a first quote that only may answer
+COMPARES = 0.5  # and from which behind one that is sure, or behind the two parts of a question
 DOCUMENTS = 2  # of which passages are paired: those of the best passages
-PAIRED = 40  # passages of these
-PAIRS = 2  # that lead
-WORTHLESS = -8.0  # the logarithm of odds, beside the best passage's, below which all are alike
+PAIRED = 40  # passages of these documents, the best ones
+QUOTED = 4  # passages of the likeliest pairs
+WORTHLESS = -8.0  # logarithm of odds, less the best passage's, below which passages speak for nothing
 PAIR = ("better", "worse", "same document", "alike in two", "alike in one")
 _LOGIC = ("alternatives", "both", "comparing", "between")
 MARKS = len(_LOGIC) + 2  # of a question's words, beside its vector
+_MARKED = 0.3  # the number of a mark, where a vector has the length 1
 _WORD = re.compile(r"[^\W_]+")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_MARKED = 0.3  # of a mark beside a unit vector
 
 Weights = dict[str, np.ndarray]
 
@@ -44,8 +45,8 @@ def weights() -> Weights:
 
 
 def asked_features(question: str, vector: np.ndarray) -> np.ndarray:
-    """Return what tells whether a question compares `(d + 6,)`; `vector` `(d,)` is that of its multilingual model."""
-    said = [fold(word.lower()) for word in _WORD.findall(question)]
+    """Return what tells whether a question compares `(d + 6,)`; `vector` `(d,)` is by the multilingual model."""
+    said = _WORD.findall(folded(question))
     held = _logic(language_of_question(question))
     asking = [word for word in said if word in held["questions"]]
     marks = [any(word in held[key] for word in said) for key in _LOGIC]
@@ -55,7 +56,7 @@ def asked_features(question: str, vector: np.ndarray) -> np.ndarray:
 
 @cache
 def _logic(language: str) -> dict[str, frozenset[str]]:
-    return {key: frozenset(fold(word) for word in words) for key, words in entries(language).items()}
+    return {key: frozenset(map(folded, words)) for key, words in entries(language).items()}
 
 
 def likelihood(question: str, vector: np.ndarray) -> float:
@@ -65,45 +66,51 @@ def likelihood(question: str, vector: np.ndarray) -> float:
 
 
 def pairs_of(
-    units: Sequence[Unit], documents: Sequence[str], scores: np.ndarray, vectors: np.ndarray
+    units: Sequence[Unit], documents: Sequence[str], odds: np.ndarray, vectors: np.ndarray
 ) -> tuple[list[tuple[int, int]], np.ndarray]:
     """Return the pairs of passages that may stand side by side, by index, and what speaks for each `(pairs, 5)`.
 
-    `documents` are those of the passages, `scores` `(n,)` their logarithms of odds, `vectors` `(n, d)` have length 1.
+    `documents` are those of the passages, `odds` `(n,)` their logarithms of odds, `vectors` `(n, d)` have length 1; a
+    passage without one, of zeros, is in no pair. What two documents say in the same words is a pair as well.
     """
-    order = np.argsort(-scores, kind="stable").tolist()
+    order = [at for at in np.argsort(-odds, kind="stable").tolist() if vectors[at].any()]
     first = list(dict.fromkeys(documents[at] for at in order))[:DOCUMENTS]
     among = [at for at in order if documents[at] in first][:PAIRED]
     texts = [" ".join(unit.text.split()).casefold() for unit in units]
     cosines = vectors @ vectors.T
-    usual = (cosines.sum(1) - 1) / max(1, len(units) - 1)
-    best, pairs, features = scores[order[0]], list[tuple[int, int]](), list[list[float]]()
+    usual = (cosines.sum(1) - np.diag(cosines)) / max(1, len(order) - 1)
+    worth = np.maximum(odds - odds[order[0]], WORTHLESS) if order else odds
+    pairs, features = list[tuple[int, int]](), list[list[float]]()
     for one, other in combinations(among, 2):
-        if texts[one] == texts[other] or overlap(units[one], units[other]):
-            continue
         is_same, alike = documents[one] == documents[other], cosines[one, other] - (usual[one] + usual[other]) / 2
-        odds = [max(WORTHLESS, float(scores[at] - best)) for at in (one, other)]
+        if overlap(units[one], units[other]) or (is_same and texts[one] == texts[other]):
+            continue
         pairs.append((one, other))
-        features.append([*odds, is_same, alike * (not is_same), alike * is_same])
+        features.append([float(worth[one]), float(worth[other]), is_same, alike * (not is_same), alike * is_same])
     return pairs, np.array(features, np.float64).reshape(-1, len(PAIR))
 
 
 def side_by_side(
-    units: Sequence[Unit], documents: Sequence[str], scores: np.ndarray, vectors: np.ndarray, most: int
+    units: Sequence[Unit],
+    documents: Sequence[str],
+    odds: np.ndarray,
+    vectors: np.ndarray,
+    pair: np.ndarray | None = None,
 ) -> list[int]:
-    """Return the best passage, the one beside it, the next pair, and the best others, by index; see `pairs_of`."""
-    pairs, features = pairs_of(units, documents, scores, vectors)
-    best = int(np.argmax(scores))
-    likely = [pairs[at] for at in np.argsort(-(features @ weights()["pair"]), kind="stable").tolist()]
-    beside = next((pair for pair in likely if best in pair), ())
-    taken = [best]
+    """Return the best passage, the one beside it, and those of the next likeliest pairs, by index; see `pairs_of`.
 
-    def take(those: Iterable[int], room: int) -> None:
-        for one in those:
-            if len(taken) < min(room, most) and not any(one == it or overlap(units[one], units[it]) for it in taken):
-                taken.append(one)
-
-    take(beside, 2)
-    take((one for pair in likely for one in pair), 2 * PAIRS)
-    take(order_of(units, scores, len(units)), most)
+    Empty where nothing stands beside the best. `pair` `(5,)` are other weights than those that come with DocMind.
+    """
+    pairs, features = pairs_of(units, documents, odds, vectors)
+    likely = [
+        pairs[at] for at in np.argsort(-(features @ (weights()["pair"] if pair is None else pair)), kind="stable")
+    ]
+    best = int(np.argmax(odds)) if len(odds) else -1
+    beside = next((one + other - best for one, other in likely if best in (one, other)), None)
+    if beside is None:
+        return []
+    taken = [best, beside]
+    for at in (at for both in likely for at in both):
+        if len(taken) < QUOTED and not any(at == one or overlap(units[at], units[one]) for one in taken):
+            taken.append(at)
     return taken

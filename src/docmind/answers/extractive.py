@@ -14,7 +14,7 @@ from math import exp, sqrt
 import numpy as np
 
 from docmind.answers import fitted
-from docmind.answers.comparisons import LIKELY, SURE, likelihood, side_by_side
+from docmind.answers.comparisons import COMPARES, MAY_COMPARE, likelihood, side_by_side
 from docmind.answers.compound import parts_of
 from docmind.answers.corrections import Exchanges, earlier_of, numbered
 from docmind.answers.evidence import (
@@ -144,6 +144,8 @@ class Ranked:
     is_told: bool
     comparison: Comparison
     compared: tuple[tuple[Page, Unit], ...]
+    odds: np.ndarray
+    vectors: np.ndarray | None = None
     clauses: int = 0
     languages: tuple[str, ...] = ()
     degraded: tuple[Degraded, ...] = ()
@@ -162,14 +164,19 @@ class Ranked:
         intercept, slopes = weights[self.certain_by, self.comparison.judge]
         return 1 / (1 + exp(-float(np.clip(intercept + self.certainty @ np.array(slopes), -50.0, 50.0))))
 
+    def sides(self) -> tuple[tuple[Page, Unit], ...]:
+        """Return the passages of the two things that a question compares; none where no two go together."""
+        if self.vectors is None:
+            return ()
+        documents = [page.hit.doc_id for page, _unit in self.compared]
+        order = side_by_side([unit for _page, unit in self.compared], documents, self.odds, self.vectors)
+        return tuple(self.compared[at] for at in order)
+
     def sources(self, kept_from: float = 0.0) -> tuple[Source, ...]:
         """Return the first passage and those whose probability is at least this share of the best one's as sources."""
         least = kept_from * max(self.shares)
         kept = [one for at, one in enumerate(self.quotes) if at == 0 or self.shares[at] >= least]
-        return tuple(
-            source_of(n, page.record, page.hit.document, unit.passage, page.words)
-            for n, (page, unit) in enumerate(kept, 1)
-        )
+        return numbered([_source_of(one) for one in kept])
 
 
 class Extractive:
@@ -248,43 +255,58 @@ class Extractive:
         Of several versions of a document the newest one is quoted, unless only an earlier one answers. What a later
         mail of an exchange corrects is quoted as it is corrected, where `filters` allow that mail. The two parts of a
         question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
-        unless `led` tells that more is asked for. Of a question that compares two things the quotes of both lead, also
-        where they are of two versions of a document. With `newest_first`, or where the question asks for the newest,
-        the newest of the passages that answer equally well comes first.
+        unless `led` tells that more is asked for. Behind the first quote of a question that compares two things stand
+        those of both, also of an earlier version of a document; they only may answer. With `newest_first`, or where the
+        question asks for the newest, the newest of the passages that answer equally well comes first.
         """
-        if self._settings.quotes > 1 and (likely := self._compares(question, found)) >= LIKELY:
-            both = self._side_by_side(question, found, led)
-            if both is not None and (both.outcome == "maybe" or likely >= SURE):
-                return both
+        is_newest = newest_first or wishes_newest(question)
+        usual = self._of_parts(question, found, led, filters, is_newest=is_newest)
+        if usual is None:
+            usual = self._corrected(question, self._newest(question, found, led, newest_first=is_newest), filters)
+        if self._settings.quotes == 1 or is_newest or usual.earlier or not usual.sources:
+            return usual
+        is_sure, has_parts = usual.outcome == "answer", usual.leading > 1
+        if is_sure and has_parts:
+            return usual
+        likely = self._likelihood_of_two(question, found)
+        if likely < (COMPARES if is_sure or has_parts else MAY_COMPARE):
+            return usual
+        return self._with_sides(usual, question, found, led)
+
+    def _of_parts(
+        self, question: str, found: SearchResult, led: Collection[str], filters: Filters, *, is_newest: bool
+    ) -> Extract | None:
+        """Return the quotes of the two parts of a question; None where it has none, or the pages do not answer both."""
         parts = parts_of(question) if self._settings.quotes > 1 else None
         each = list[Extract]()
         for part in parts or ():
-            wish = newest_first or wishes_newest(question)
-            newest = self._newest(part, found, led, CANDIDATES_OF_PART, newest_first=wish)
+            newest = self._newest(part, found, led, CANDIDATES_OF_PART, newest_first=is_newest)
             each.append(self._corrected(part, newest, filters))
             if not each[-1].sources:
-                break
-        if not each or not each[-1].sources:
-            newest = self._newest(question, found, led, newest_first=newest_first or wishes_newest(question))
-            return self._corrected(question, newest, filters)
-        return _joined(each, self._settings.quotes, is_more=bool(led))
+                return None
+        return _joined(each, self._settings.quotes, is_more=bool(led)) if each else None
 
-    def _compares(self, question: str, found: SearchResult) -> float:
+    def _likelihood_of_two(self, question: str, found: SearchResult) -> float:
         """Return the probability that a question compares two things; 0 where no text model tells."""
         if found.nearest_cosine is None or not is_measured(self._embedder) or not is_multilingual(self._embedder):
             return 0.0
         try:
             vector = of_many_languages(self._embedder, self._asked(question))
-        except (DocMindError, OSError, RuntimeError):  # as the ranking of passages will tell
+        except (DocMindError, OSError, RuntimeError):  # which `rank` has told
             return 0.0
         return likelihood(question, vector) if vector is not None else 0.0
 
-    def _side_by_side(self, question: str, found: SearchResult, led: Collection[str]) -> Extract | None:
-        """Return the quotes of two things that a question compares; None where the pages have no such two."""
-        ranked = self.rank(question, found, led, is_comparison=True)
-        if ranked is None or len(ranked.quotes) < 2 or ranked.confidence() < self._settings.threshold:
-            return None
-        return replace(self._extracted(ranked, 0.0), leading=2)
+    def _with_sides(self, usual: Extract, question: str, found: SearchResult, led: Collection[str]) -> Extract:
+        """Return the usual quotes of a comparison with those of its two sides behind the first: they may answer."""
+        ranked = self.rank(question, found, led)
+        sides = ranked.sides() if ranked is not None else ()
+        if ranked is None or not sides:
+            return usual
+        firsts = usual.sources[: usual.leading]
+        kept = numbered([*firsts, *map(_source_of, sides), *usual.sources])[: self._settings.quotes]
+        degraded = tuple(dict.fromkeys((*usual.degraded, *ranked.degraded)))
+        languages = ranked.languages or usual.languages
+        return replace(usual, sources=kept, outcome="maybe", degraded=degraded, languages=languages, leading=1)
 
     def _asked(self, question: str) -> np.ndarray:
         """Return the vector `(dim,)` of a question. Raises what the text model raises."""
@@ -336,17 +358,14 @@ class Extractive:
         ranked = self.rank(question, found, led, candidates=candidates, newest_first=newest_first)
         if ranked is None:
             return Extract((), 0.0)
-        if ranked.confidence() < self._settings.threshold:
-            return Extract((), ranked.first_confidence(), degraded=ranked.degraded)
-        return self._extracted(ranked, KEPT_FROM)
-
-    def _extracted(self, ranked: Ranked, kept_from: float) -> Extract:
         confidence = ranked.first_confidence()
+        if ranked.confidence() < self._settings.threshold:
+            return Extract((), confidence, degraded=ranked.degraded)
         is_sure = confidence >= self._settings.sure and ranked.is_told
         is_sure = is_sure and not ranked.languages  # of a quote in another language is said in which one
         outcome: Outcome = "answer" if is_sure else "maybe"
         return Extract(
-            ranked.sources(kept_from), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
+            ranked.sources(KEPT_FROM), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
         )
 
     def _with_earlier(self, extract: Extract, hits: Sequence[Hit]) -> Extract:
@@ -380,13 +399,11 @@ class Extractive:
         *,
         candidates: int = CANDIDATES,
         newest_first: bool = False,
-        is_comparison: bool = False,
     ) -> Ranked | None:
         """Return the best passages, whatever their confidence; None where the pages have none.
 
         `candidates` is how many passages without a kept vector are embedded at most. With `newest_first` those that
-        answer as well as the best one come before others, the newest first; for `is_comparison` those of two things
-        that are compared lead, side by side.
+        answer as well as the best one come before others, the newest first.
         """
         pages = self._pages(found.ranked_by_words[:PAGES])
         asking = asking_part(question)
@@ -430,28 +447,24 @@ class Extractive:
         comparison, unread = self._judged(asking, comparison, compared, pages, scores, most)
         degraded += unread
         scores = self._with_judged(comparison, scores)
-        scores = scores - LED * np.array([unit.text in led for unit in compared])
+        odds = scores = scores - LED * np.array([unit.text in led for unit in compared])
         shares = shares_of(scores)
         scores = scores + _FIRST_OF_ALL * np.array([unit in led_by for unit in compared])
         order = order_of(compared, scores, self._settings.quotes)
         proof = order[0]  # of statements of one form any shows that there are such
-        if is_comparison:
-            row_of = {id(unit): at for at, unit in enumerate(units)}
-            many = of_many_languages(self._embedder, vectors[[row_of[id(unit)] for unit in compared]])
-            documents = [pages[unit.page].hit.doc_id for unit in compared]
-            order = (
-                side_by_side(compared, documents, scores, many, self._settings.quotes) if many is not None else order
-            )
-        else:
-            order = own_first(target, compared, order, comparison, scores)
-        if target.kind == "extreme" and not newest_first and not is_comparison:
+        order = own_first(target, compared, order, comparison, scores)
+        if target.kind == "extreme" and not newest_first:
             at = most_extreme(asked, [one.own(pages[one.page]) for one in compared], [one.coverage for one in compared])
             order = [at, *(one for one in order if one != at)][: len(order)] if at is not None else order
         if newest_first:
             own = self._with_judged(comparison, comparison.scores(weights, with_pages=False))
             order = self._newest_of(compared, pages, own, order)
-        order = order if is_comparison else by_document(order, compared, pages)
+        order = by_document(order, compared, pages)
         first = compared[order[0]]
+        row_of = {id(unit): at for at, unit in enumerate(units)}
+        many = (
+            of_many_languages(self._embedder, vectors[[row_of[id(unit)] for unit in compared]]) if has_model else None
+        )
         return Ranked(
             tuple((pages[compared[at].page], compared[at]) for at in order),
             tuple(float(shares[at]) for at in order),
@@ -460,6 +473,8 @@ class Extractive:
             is_told(asking, first, pages[first.page], comparison.evidence[order[0]]),
             comparison,
             tuple((pages[unit.page], unit) for unit in compared),
+            odds,
+            many,
             clauses=len({pages[unit.page].hit.doc_id for unit in clauses}),
             languages=_languages(read, [pages[compared[at].page] for at in order]),
             degraded=degraded,
@@ -676,6 +691,12 @@ def first_passage(catalog: Catalog, info: DocumentInfo) -> Source | None:
     except DamagedError:  # its words or blocks cannot be read
         catalog.note_damage(info.doc_id, 1)
         return None
+
+
+def _source_of(quote: tuple[Page, Unit]) -> Source:
+    """Return a passage as a source, which is numbered later."""
+    page, unit = quote
+    return source_of(1, page.record, page.hit.document, unit.passage, page.words)
 
 
 def passage_source(page: PageRecord, document: str, passage: Passage) -> Source:

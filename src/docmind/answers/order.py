@@ -52,7 +52,7 @@ def by_document(order: Sequence[int], compared: Sequence[Unit], pages: Sequence[
 
 
 def overlap(one: Unit, other: Unit) -> bool:
-    """Return whether one has words of the other beside the lead that both may have."""
+    """Return whether two passages of a page share words, but for a lead that both have."""
     if one.page != other.page:
         return False
     a, b = one.passage, other.passage
