@@ -61,8 +61,8 @@ class Case:
         return bool(self.has[side_by_side(*self.passages, pair)[:most]].any(0).all())
 
 
-def fit() -> int:
-    """Print the outcomes with each part left out, and write the weights that all give; return the exit code."""
+def fit() -> None:
+    """Print the outcomes with each part left out, and write the weights that all give."""
     torch.manual_seed(0)
     asked, cases = list[Asked](), list[Case]()
     with vault_place(None) as place, opened(place) as docmind:
@@ -84,7 +84,6 @@ def fit() -> int:
     print("pair", dict(zip(PAIR, pair.round(2).tolist(), strict=True)))
     arrays = {"asked": weights[:-1], "asked_bias": weights[-1:], "pair": pair}
     save_arrays(FITTED, {name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()})
-    return 0
 
 
 def _questions() -> list[tuple[str, str, bool]]:
