@@ -256,8 +256,8 @@ class Extractive:
         mail of an exchange corrects is quoted as it is corrected, where `filters` allow that mail. The two parts of a
         question are answered by themselves, where the pages answer both, and a quote of each is all that is returned,
         unless `led` tells that more is asked for. Behind the first quote of a question that compares two things stand
-        those of both, also of an earlier version of a document; they only may answer. With `newest_first`, or where the
-        question asks for the newest, the newest of the passages that answer equally well comes first.
+        those of both, also of an earlier version of a document. With `newest_first`, or where the question asks for the
+        newest, the newest of the passages that answer equally well comes first.
         """
         is_newest = newest_first or wishes_newest(question)
         usual = self._of_parts(question, found, led, filters, is_newest=is_newest)
@@ -297,7 +297,7 @@ class Extractive:
         return likelihood(question, vector) if vector is not None else 0.0
 
     def _with_sides(self, usual: Extract, question: str, found: SearchResult, led: Collection[str]) -> Extract:
-        """Return the usual quotes of a comparison with those of its two sides behind the first: they may answer."""
+        """Return the usual quotes with those of both sides of a comparison behind what leads, as sure as they are."""
         ranked = self.rank(question, found, led)
         sides = ranked.sides() if ranked is not None else ()
         if ranked is None or not sides:
@@ -305,8 +305,8 @@ class Extractive:
         firsts = usual.sources[: usual.leading]
         kept = numbered([*firsts, *map(_source_of, sides), *usual.sources])[: self._settings.quotes]
         degraded = tuple(dict.fromkeys((*usual.degraded, *ranked.degraded)))
-        languages = ranked.languages or usual.languages
-        return replace(usual, sources=kept, outcome="maybe", degraded=degraded, languages=languages, leading=1)
+        languages = usual.languages if usual.outcome == "answer" else ranked.languages or usual.languages
+        return replace(usual, sources=kept, degraded=degraded, languages=languages)
 
     def _asked(self, question: str) -> np.ndarray:
         """Return the vector `(dim,)` of a question. Raises what the text model raises."""
