@@ -24,3 +24,9 @@ def test_every_character_keeps_its_place() -> None:
     lowered = lowered_alike(text)
     assert len(lowered) == len(text)
     assert lowered == "straße, fn, i, 日本 e "
+
+
+def test_a_long_text_is_folded_as_its_parts_are() -> None:
+    text = "e\u0301\u0316 각 ﬁ Ångström " * 200  # marks stand on both sides of where it is cut
+    assert fold(text) == fold("e\u0301\u0316 각 ﬁ Ångström ") * 200
+    assert fold("a" + "\u0301\u0316" * 20_000) == "a"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 
+_PIECE = 512  # characters that are folded at once: a run of marks takes the square of its length to be put in order
+
 
 def fold(text: str) -> str:
     """Remove accents: `proteção` -> `protecao`."""
     if text.isascii():
         return text
+    if len(text) > _PIECE:  # what a character becomes without its marks does not depend on others
+        return "".join(fold(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
     apart = unicodedata.normalize("NFKD", text)
     for char in set(apart):
         if unicodedata.combining(char):
