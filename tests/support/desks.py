@@ -29,6 +29,7 @@ from docmind.index.engines import IndexChoice
 from docmind.ingest.jobs import _Current
 from docmind.ingest.pipeline import Step
 from docmind.llm.service import OneModel
+from docmind.model_files import default_cache_dir
 from docmind.records.documents import AddResult, ArtifactRef, QueueProgress, Upload
 from docmind.storage.artifacts import Artifacts
 from docmind.storage.database import Database
@@ -72,6 +73,13 @@ def plain_in(folder: Path, **changes: Any) -> Settings:
         keys=KeySettings(source="file", file=folder / "docmind.key"),
         llm=LLMSettings(provider="off"),
     ).model_copy(update=changes)
+
+
+def pair_in(folder: Path) -> Settings:
+    """Return settings of a vault in `folder`/data with the built-in pair of text models and the readers of passages."""
+    return settings_in(
+        folder, embedding=EmbeddingSettings(model="pair"), answer=AnswerSettings(), cache_dir=default_cache_dir()
+    )
 
 
 def environment_of(folder: Path, **more: str) -> dict[str, str]:
