@@ -311,8 +311,8 @@ def choice(rows: Sequence[Row], names: Sequence[str]) -> np.ndarray:
     return found
 
 
-def softmax(used: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Fit `(k,)`: a softmax over the passages of each question, of numbers `(n, k)` and which are right `(n,)`."""
+def softmax(used: Sequence[tuple[np.ndarray, np.ndarray]], ridge: float = RIDGE) -> np.ndarray:
+    """Fit `(k,)`: a softmax over the choices of each question, of numbers `(n, k)` and which are right `(n,)`."""
     torch.manual_seed(0)
     spread = np.maximum(np.concatenate([numbers for numbers, _right in used]).std(axis=0), 1e-9)
     longest = max(len(right) for _numbers, right in used)
@@ -329,7 +329,7 @@ def softmax(used: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
         optimizer.zero_grad()
         scores = (x @ weights).masked_fill(~there, -torch.inf)
         value = (scores.logsumexp(1) - scores.masked_fill(~right, -torch.inf).logsumexp(1)).mean()
-        value = value + RIDGE * (weights**2).sum()
+        value = value + ridge * (weights**2).sum()
         value.backward()
         return value
 

@@ -11,13 +11,14 @@ passages says what both sides are, a softmax over the pairs of a question.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from fit_answers import softmax
 from harness import add_missing, json_rows, opened, save_arrays, vault_place
 
 from docmind.answers.comparisons import PAIR, QUOTED, asked_features, pairs_of, side_by_side
@@ -122,13 +123,17 @@ def _asked_weights(asked: Sequence[Asked]) -> np.ndarray:
     compares = torch.tensor([float(one.compares) for one in asked], dtype=torch.float64)
     centre = features.mean(0)
     weights = torch.zeros(features.shape[1] + 1, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
+        optimizer.zero_grad()
         scores = (features - centre) @ weights[:-1] + weights[-1]
         wrong = torch.nn.functional.binary_cross_entropy_with_logits(scores, compares, reduction="sum")
-        return wrong + DECAY_ASKED * (weights[:-1] ** 2).sum()
+        wrong = wrong + DECAY_ASKED * (weights[:-1] ** 2).sum()
+        wrong.backward()
+        return wrong
 
-    _minimise(weights, loss)
+    optimizer.step(loss)
     fitted = weights.detach().numpy()
     fitted[-1] -= centre.numpy() @ fitted[:-1]
     return fitted
@@ -136,33 +141,8 @@ def _asked_weights(asked: Sequence[Asked]) -> np.ndarray:
 
 def _pair_weights(cases: Sequence[Case]) -> np.ndarray:
     """Return the weights of what speaks for a pair `(5,)`."""
-    seen = [one for one in cases if one.right.any()]
-    scale = np.concatenate([one.features for one in seen]).std(0)
-    each = [(torch.tensor(one.features / scale), torch.tensor(one.right)) for one in seen]
-    weights = torch.zeros(len(scale), dtype=torch.float64, requires_grad=True)
-
-    def loss() -> torch.Tensor:
-        wrong = DECAY_PAIR * (weights**2).sum()
-        for features, right in each:
-            scores = features @ weights
-            wrong = wrong + torch.logsumexp(scores, 0) - torch.logsumexp(scores[right], 0)
-        return wrong
-
-    _minimise(weights, loss)
-    return weights.detach().numpy() / scale
-
-
-def _minimise(weights: torch.Tensor, loss: Callable[[], torch.Tensor]) -> None:
-    """Change weights until the loss is least."""
-    steps = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
-
-    def step() -> torch.Tensor:
-        steps.zero_grad()
-        wrong = loss()
-        wrong.backward()
-        return wrong
-
-    steps.step(step)
+    seen = [(one.features, one.right) for one in cases if one.right.any()]
+    return softmax(seen, DECAY_PAIR / len(seen))
 
 
 def _print_asked(part: str, of_part: Sequence[Asked], others: Sequence[Asked]) -> None:
