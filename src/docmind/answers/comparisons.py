@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 
 from docmind.answers.evidence import Unit
 from docmind.answers.kinds import language_of_question
-from docmind.answers.order import overlap
+from docmind.answers.order import overlap, words_of
 from docmind.language import entries, folded
 
 MAY_COMPARE = 0.2  # probability from which both sides are quoted behind a first quote that only may answer
@@ -76,7 +76,7 @@ def pairs_of(
     order = [at for at in np.argsort(-odds, kind="stable").tolist() if vectors[at].any()]
     first = list(dict.fromkeys(documents[at] for at in order))[:DOCUMENTS]
     among = [at for at in order if documents[at] in first][:PAIRED]
-    texts = [" ".join(unit.text.split()).casefold() for unit in units]
+    texts = [words_of(unit) for unit in units]
     cosines = vectors @ vectors.T
     usual = (cosines.sum(1) - np.diag(cosines)) / max(1, len(order) - 1)
     worth = np.maximum(odds - odds[order[0]], WORTHLESS) if order else odds

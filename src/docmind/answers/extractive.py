@@ -8,7 +8,7 @@ Above 500 lines: choice, order and confidence are worked out from one set of pas
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import exp, sqrt
 
 import numpy as np
@@ -93,7 +93,8 @@ class Extract:
     `degraded` says what was missing, beside what the search has said. `languages` are those of the pages where these
     were found across languages. `earlier` has what earlier versions of the first source's document say in its place;
     their sources are numbered after the others. `leading` is how many of the first sources are the answer together:
-    one of each part of a question with two.
+    one of each part of a question with two. `ranked` are the passages of all pages found, where they were ranked for
+    the whole question.
     """
 
     sources: tuple[Source, ...]
@@ -103,6 +104,7 @@ class Extract:
     languages: tuple[str, ...] = ()
     earlier: tuple[Earlier, ...] = ()
     leading: int = 1
+    ranked: Ranked | None = field(default=None, repr=False, compare=False)
 
     def as_of(self, epoch: int) -> Extract:
         """Return it with the state of the index in which the pages were found noted in each source."""
@@ -298,7 +300,7 @@ class Extractive:
 
     def _with_sides(self, usual: Extract, question: str, found: SearchResult, led: Collection[str]) -> Extract:
         """Return the usual quotes with those of both sides of a comparison behind what leads, as sure as they are."""
-        ranked = self.rank(question, found, led)
+        ranked = usual.ranked or self.rank(question, found, led)
         sides = ranked.sides() if ranked is not None else ()
         if ranked is None or not sides:
             return usual
@@ -327,6 +329,7 @@ class Extractive:
             return self._extract(question, found, led, candidates, newest_first=newest_first)
         newest = self._extract(question, without(found, older), led, candidates, newest_first=newest_first)
         every = self._extract(question, found, led, candidates, newest_first=newest_first)
+        newest = replace(newest, ranked=every.ranked)
         more = _OUTCOMES.index(every.outcome) - _OUTCOMES.index(newest.outcome)
         if more > 0 or (more == 0 and every.outcome == "maybe" and every.confidence > newest.confidence + ONLY_OLDER):
             return every
@@ -364,8 +367,9 @@ class Extractive:
         is_sure = confidence >= self._settings.sure and ranked.is_told
         is_sure = is_sure and not ranked.languages  # of a quote in another language is said in which one
         outcome: Outcome = "answer" if is_sure else "maybe"
+        sources = ranked.sources(KEPT_FROM)
         return Extract(
-            ranked.sources(KEPT_FROM), confidence, outcome, degraded=ranked.degraded, languages=ranked.languages
+            sources, confidence, outcome, degraded=ranked.degraded, languages=ranked.languages, ranked=ranked
         )
 
     def _with_earlier(self, extract: Extract, hits: Sequence[Hit]) -> Extract:

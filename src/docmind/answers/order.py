@@ -15,10 +15,10 @@ def order_of(compared: Sequence[Unit], scores: np.ndarray, most: int) -> list[in
     said = set[str]()
     taken = list[int]()
     for at in np.argsort(-scores, kind="stable").tolist():
-        words_of = " ".join(compared[at].text.split()).casefold()
-        if words_of in said or any(overlap(compared[at], compared[one]) for one in taken):
+        words = words_of(compared[at])
+        if words in said or any(overlap(compared[at], compared[one]) for one in taken):
             continue
-        said.add(words_of)
+        said.add(words)
         taken.append(at)
         if len(taken) == most:
             break
@@ -49,6 +49,11 @@ def by_document(order: Sequence[int], compared: Sequence[Unit], pages: Sequence[
     """Return passages so that those of one document follow each other, the best one first."""
     documents = [pages[compared[at].page].hit.doc_id for at in order]
     return sorted(order, key=lambda at: documents.index(pages[compared[at].page].hit.doc_id))  # stable
+
+
+def words_of(unit: Unit) -> str:
+    """Return the words of a passage as they are compared with another's."""
+    return " ".join(unit.text.split()).casefold()
 
 
 def overlap(one: Unit, other: Unit) -> bool:
